@@ -16,6 +16,9 @@ if ! [ -f "$folder/complete" ]; then
   printf 'python_env: installing %s\n' "${packages[*]}" >&2
   "$python" -m venv "$folder"
   "$folder/bin/pip" install --quiet --disable-pip-version-check "${packages[@]}"
+  # Tests of ranks skip themselves without these, for which some systems have no wheels.
+  "$folder/bin/pip" install --quiet --disable-pip-version-check --only-binary :all: mpich mpi4py ||
+    printf 'python_env: mpich and mpi4py are not installed: no tests of ranks\n' >&2
   printf "[binaries]\npython = '%s/bin/python3'\n" "$folder" >"$folder/meson.ini"
   touch "$folder/complete"
 fi

@@ -8,9 +8,13 @@
 
 #include "npzoo/datasets/series/following_times.h"
 #include "npzoo/engine/error.h"
+#include "npzoo/engine/io/byte_hash.h"
+#include "npzoo/engine/ranks/job.h"
+#include "npzoo/engine/ranks/program_facts.h"
 #include "npzoo/models/applications/forecasts/forecast.h"
 #include "npzoo/models/applications/tables/fill.h"
 #include "python/core/calls.h"
+#include "python/core/communicator.h"
 #include "python/core/model.h"
 #include "python/core/tables.h"
 
@@ -113,6 +117,25 @@ void limit_values(FillOptions& options, const std::string& transform, double low
   if (!transform.empty() && !options.transform.automatic) options.transform.kind = transform_kind(transform);
 }
 
+/// Throws OtherRankError unless all ranks fill the same table with the same weights.
+void compare_ranks(Job& job, const FillData& data, const TrainedModel* trained) {
+  if (job.size() == 1) return;
+  ByteHash table;
+  const auto add = [&]<class T>(std::span<const T> values) {
+    table.add(std::ssize(values));
+    table.add(values.data(), values.size_bytes());
+  };
+  add(data.x);
+  add(data.targets.value_or(std::span<const double>()));
+  for (const auto& columns : {data.values, data.truth})
+    for (const std::span<const double> column : columns) add(column);
+  for (const auto& groups : {data.groups, data.target_groups}) add(groups);
+  std::vector<Job::Fact> facts = program_facts();
+  facts.push_back({"weights", trained != nullptr ? weights_checksum(trained->checkpoint) : "none"});
+  facts.push_back({"table", table.digest()});
+  job.compare(facts);
+}
+
 /// Without a model a Gaussian process is fitted.
 nb::dict fill_arrays(const LoadedModel* model, const Doubles& x, const std::vector<Doubles>& values,
                      const FillOptions& usual, const std::optional<Groups>& groups,
@@ -120,7 +143,7 @@ nb::dict fill_arrays(const LoadedModel* model, const Doubles& x, const std::vect
                      const std::vector<Doubles>& truth, const std::vector<std::string>& x_names,
                      const std::vector<std::string>& value_names, const std::vector<Form>& x_forms,
                      const std::string& group_name, bool lonlat, const CovariateColumns* covariates,
-                     nb::object progress) {
+                     nb::object progress, const Communicator& communicator) {
   const TrainedModel* trained = model ? &in_float32(*model, "fill") : nullptr;
   check(x.ndim() == 2, "[fill] x with {} axes found, expected 2: (rows, inputs)", x.ndim());
   FillData data{.dim_x = static_cast<std::int64_t>(x.shape(1)),
@@ -142,7 +165,13 @@ nb::dict fill_arrays(const LoadedModel* model, const Doubles& x, const std::vect
     const FillData all = more ? more->data(data) : data;
     FillOptions options = usual;
     options.progress = watch.progress(progress);
-    return trained ? fill(*trained, all, options) : fill_with_gp(all, options);
+    const std::unique_ptr<Ranks> ranks = ranks_of(communicator);
+    Job job(*ranks);
+    options.job = &job;
+    return run_in(job, [&] {
+      compare_ranks(job, all, trained);
+      return trained ? fill(*trained, all, options) : fill_with_gp(all, options);
+    });
   }));
 }
 
@@ -204,7 +233,8 @@ void add_tables(nb::module_& module) {
   module.def("fill", &fill_arrays, "model"_a.none(), "x"_a.noconvert(), "values"_a, "options"_a,
              "groups"_a = nb::none(), "targets"_a = nb::none(), "target_groups"_a = nb::none(),
              "truth"_a = std::vector<Doubles>(), "x_names"_a, "value_names"_a, "x_forms"_a = std::vector<Form>(),
-             "group_name"_a = "", "lonlat"_a = false, "covariates"_a = nb::none(), "progress"_a = nb::none());
+             "group_name"_a = "", "lonlat"_a = false, "covariates"_a = nb::none(), "progress"_a = nb::none(),
+             "communicator"_a = nb::none());
   module.def("forecast", &forecast_arrays, "model"_a, "time"_a.noconvert(), "values"_a.noconvert(), "form"_a,
              "value_names"_a, "horizon"_a, "quantiles"_a, "samples"_a, "seed"_a, "progress"_a.none());
   module.def(

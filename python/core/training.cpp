@@ -8,10 +8,16 @@
 #include <optional>
 #include <tuple>
 
+#include "npzoo/engine/io/byte_hash.h"
+#include "npzoo/engine/io/file.h"
+#include "npzoo/engine/ranks/job.h"
+#include "npzoo/engine/ranks/program_facts.h"
+#include "npzoo/engine/ranks/result_bytes.h"
 #include "npzoo/models/training/run_request.h"
 #include "npzoo/models/training/trainer.h"
 #include "npzoo/models/trials/score_test.h"
 #include "python/core/calls.h"
+#include "python/core/communicator.h"
 #include "python/core/model.h"
 #include "tools/cli/commit.h"
 
@@ -67,17 +73,69 @@ OwnData own_events(const OwnEventColumns& columns) {
   return {OwnEvents{path, sequence, time, mark}};
 }
 
+/// A training by several ranks.
+struct SharedTraining {
+  Ranks& ranks;
+  CallWatch& watch;
+  const std::filesystem::path& copy;  // where ranks that wrote no checkpoint put one
+
+  /// Runs `train(job)` on all ranks. All return what the first one found, which alone has heard its callback.
+  template <class F>
+  TrainResult run(const F& train) const {
+    TrainResult result;
+    std::exception_ptr failure;
+    ResultWriter writer;
+    try {
+      Job job(ranks);
+      result = run_in(job, [&] { return train(job); });
+      if (ranks.size() == 1) return result;
+      if (job.leads()) write(writer, result);
+    } catch (const Interrupted&) {
+      // If nothing stopped this rank, then perhaps the callback of the first one did: it returns its result.
+      if (ranks.rank() == 0 || watch.stop()) failure = std::current_exception();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    return share(writer, failure);
+  }
+
+ private:
+  static void write(ResultWriter& writer, const TrainResult& r) {
+    writer(r.steps, r.loss, r.log_likelihood, r.seconds, r.finished, r.checkpoint.string(), read_text(r.checkpoint));
+  }
+  TrainResult share(const ResultWriter& writer, const std::exception_ptr& failure) const {
+    Job job(ranks);
+    const std::vector<std::vector<std::byte>> all = job.collect(writer.bytes(), failure);
+    TrainResult r;
+    std::string path, checkpoint;
+    ResultReader reader(all.front());
+    reader(r.steps, r.loss, r.log_likelihood, r.seconds, r.finished, path, checkpoint);
+    r.checkpoint = path;
+    if (job.leads()) return r;
+    AtomicFile file(copy);
+    file.write(checkpoint);
+    file.commit();
+    return r;
+  }
+};
+
 nb::dict train_model(const RunRequest& request, const std::filesystem::path& out, bool resume, bool tensorboard,
-                     nb::object report) {
+                     nb::object report, const Communicator& communicator, const std::filesystem::path& copy) {
   check(request.steps.value_or(1) >= 1 && request.batch_size.value_or(1) >= 1 && request.lr.value_or(1) > 0,
         "[train] steps, batch_size or learning_rate is not positive, expected positive numbers");
   check(request.own || !request.model.empty() || !request.init.empty(),
         "[train] neither a model nor init found, expected one of them");
   CallWatch watch;
+  bool leads = true;
   const TrainResult result = unlocked(watch, [&] {
-    const TrainingRun run = describe_run(request).run;
-    Reporter reporter(watch, report, run.protocol.training.steps);
-    return train(run, {.out = out, .resume = resume, .commit = kCommit, .tensorboard = tensorboard}, reporter);
+    const std::unique_ptr<Ranks> ranks = ranks_of(communicator);
+    leads = ranks->rank() == 0;
+    return SharedTraining{*ranks, watch, copy}.run([&](Job& job) {
+      const TrainingRun run = describe_run(request).run;
+      Reporter reporter(watch, report, run.protocol.training.steps);
+      return train(run, {.out = out, .resume = resume, .commit = kCommit, .tensorboard = tensorboard, .job = &job},
+                   reporter);
+    });
   });
   nb::dict facts;
   facts["steps"] = result.steps;
@@ -85,6 +143,7 @@ nb::dict train_model(const RunRequest& request, const std::filesystem::path& out
   facts["log_likelihood"] = result.log_likelihood;
   facts["seconds"] = result.seconds;
   facts["checkpoint"] = result.checkpoint.string();
+  facts["weights"] = leads ? result.checkpoint.string() : copy.string();
   facts["finished"] = result.finished;
   return facts;
 }
@@ -109,27 +168,52 @@ nb::dict as_row(const std::string& test, const TestScores& scores) {
   return row;
 }
 
+/// Throws OtherRankError unless all ranks score the same weights on the same batches.
+void compare_ranks(Job& job, const Checkpoint& weights, const Protocol& protocol, std::int64_t batches,
+                   std::uint64_t seed) {
+  if (job.size() == 1) return;
+  ByteHash tests;
+  tests.add(protocol.text);
+  tests.add(batches);
+  tests.add(static_cast<std::int64_t>(seed));
+  std::vector<Job::Fact> facts = program_facts();
+  facts.push_back({"weights", weights_checksum(weights)});
+  facts.push_back({"protocol, batches or seed", tests.digest()});
+  job.compare(facts);
+}
+
 nb::list evaluate(const LoadedModel& self, const std::string& protocol_name, const std::vector<std::string>& changes,
-                  std::optional<std::int64_t> batches, std::optional<std::uint64_t> seed, nb::object progress) {
+                  std::optional<std::int64_t> batches, std::optional<std::uint64_t> seed, nb::object progress,
+                  const Communicator& communicator) {
   const TrainedModel& trained = in_float32(self, "evaluate");
   const TrainingRun& run = trained.checkpoint.run;
   check(batches.value_or(1) >= 1, "[evaluate] {} batches found, expected 1 or more", batches.value_or(1));
   CallWatch watch;
-  std::vector<std::pair<std::string, TestScores>> all = unlocked(watch, [&] {
+  const auto score_all = [&](Job& job) {
     const Protocol protocol =
         with_changes(protocol_name.empty() ? run.protocol : load_protocol(protocol_name), changes);
+    const std::int64_t count = batches.value_or(protocol.evaluation.batches);
+    const std::uint64_t first = seed.value_or(protocol.evaluation.seed);
+    compare_ranks(job, trained.checkpoint, protocol, count, first);
     const ScoredModel scored{*trained.model, run, protocol, run.spec.name};
     std::vector<std::pair<std::string, TestScores>> found;
     for (const TestConfig& test : protocol.evaluation.tests) {
       const auto show = watch.progress(progress);
       found.emplace_back(test.name, score_test(scored, test,
-                                               {.batches = batches.value_or(protocol.evaluation.batches),
-                                                .seed = seed.value_or(protocol.evaluation.seed),
-                                                .progress = [&](double done, std::int64_t count) {
-                                                  if (show) show(static_cast<std::int64_t>(std::floor(done)), count);
-                                                }}));
+                                               {.batches = count,
+                                                .seed = first,
+                                                .progress =
+                                                    [&](double done, std::int64_t of) {
+                                                      if (show) show(static_cast<std::int64_t>(std::floor(done)), of);
+                                                    },
+                                                .job = &job}));
     }
     return found;
+  };
+  const std::vector<std::pair<std::string, TestScores>> all = unlocked(watch, [&] {
+    const std::unique_ptr<Ranks> ranks = ranks_of(communicator);
+    Job job(*ranks);
+    return run_in(job, [&] { return score_all(job); });
   });
   nb::list rows;
   for (const auto& [test, scores] : all) rows.append(as_row(test, scores));
@@ -145,7 +229,8 @@ void add_training(nb::module_& module) {
          const std::string& protocol, const std::vector<std::string>& changes, const std::string& model,
          const std::string& init, std::optional<std::int64_t> steps, std::optional<std::int64_t> batch_size,
          std::optional<double> learning_rate, std::optional<std::uint64_t> seed, const std::filesystem::path& out,
-         bool resume, bool tensorboard, nb::object report) {
+         bool resume, bool tensorboard, nb::object report, const Communicator& communicator,
+         const std::filesystem::path& copy) {
         RunRequest request{.protocol = protocol,
                            .changes = changes,
                            .model = model,
@@ -156,11 +241,13 @@ void add_training(nb::module_& module) {
                            .seed = seed};
         if (table) request.own = own_data(*table);
         if (events) request.own = own_events(*events);
-        return train_model(request, out, resume, tensorboard, report);
+        return train_model(request, out, resume, tensorboard, report, communicator, copy);
       },
       "table"_a, "events"_a, "protocol"_a, "changes"_a, "model"_a, "init"_a, "steps"_a, "batch_size"_a,
-      "learning_rate"_a, "seed"_a, "out"_a, "resume"_a, "tensorboard"_a, "report"_a.none());
-  module.def("evaluate", &evaluate, "model"_a, "protocol"_a, "changes"_a, "batches"_a, "seed"_a, "progress"_a.none());
+      "learning_rate"_a, "seed"_a, "out"_a, "resume"_a, "tensorboard"_a, "report"_a.none(), "communicator"_a.none(),
+      "copy"_a);
+  module.def("evaluate", &evaluate, "model"_a, "protocol"_a, "changes"_a, "batches"_a, "seed"_a, "progress"_a.none(),
+             "communicator"_a.none());
 }
 
 }  // namespace npzoo::python

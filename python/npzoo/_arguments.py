@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import os
+import sys
 from typing import Iterable
 
 import numpy as np
@@ -84,3 +85,13 @@ def unmasked(values):
     if values.dtype.kind in "fiu":
         return values.astype(np.float64).filled(math.nan)
     return values.filled(np.datetime64("NaT")) if values.dtype.kind == "M" else values.astype(object).filled(None)
+
+
+def communicator_of(given, where: str) -> tuple[int, int] | None:
+    """The handle of a communicator of mpi4py, and its size in bytes."""
+    if given is None:
+        return None
+    mpi = sys.modules.get("mpi4py.MPI")  # not imported here, since that would start MPI
+    if mpi is None or not isinstance(given, mpi.Intracomm) or given == mpi.COMM_NULL:
+        raise _core.InvalidInput(f"[{where}] communicator {given!r} found, expected one of mpi4py, such as MPI.COMM_WORLD")
+    return mpi._handleof(given), mpi._sizeof(given)

@@ -152,10 +152,11 @@ class Question:
             return None
         return as_model(weights, len(self.inputs))
 
-    def answer(self, model: Model | None, options, truth: Sequence[np.ndarray] = (), lonlat: bool = False, progress=None):
+    def answer(self, model: Model | None, options, truth: Sequence[np.ndarray] = (), lonlat: bool = False, progress=None,
+               communicator=None):
         return _core.fill(None if model is None else model._core, self.x, self.y, options, self.groups, self.targets,
                           self.target_groups, list(truth), self.inputs, self.values, self.forms, self.group or "", lonlat,
-                          self._covariates(), progress)
+                          self._covariates(), progress, communicator)
 
     def _covariates(self):
         """The covariates as numbers; None without any."""

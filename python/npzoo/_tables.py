@@ -8,7 +8,7 @@ from typing import Callable, Iterable, Sequence
 import numpy as np
 
 from . import _core
-from ._arguments import listed, probabilities
+from ._arguments import communicator_of, listed, probabilities
 from ._catalogue import Table
 from ._frames import as_frame
 from ._model import Model
@@ -24,7 +24,7 @@ def fill(data, inputs: str | Sequence[str] | None = None, values: str | Sequence
          missing: Iterable[float | str] = (), dates: str | None = None, turn: bool = True, kernel: str | None = None,
          linear_mean: bool = False, lonlat: bool = False, ends: str = "combined",
          period: int | float | str | Sequence[int | float | str] | None = None,
-         progress: Callable[[int, int], object] | None = None):
+         progress: Callable[[int, int], object] | None = None, communicator=None):
     """Predicts the values of a table, known or missing, with their uncertainty.
 
     ``data`` is a pandas or Polars DataFrame, an Arrow table, an xarray Dataset or DataArray, or a dictionary of arrays.
@@ -63,6 +63,9 @@ def fill(data, inputs: str | Sequence[str] | None = None, values: str | Sequence
     Reasons to doubt a figure are warnings (:class:`PredictionWarning`). Figures that are not finite become NaN. Tables of
     pandas and xarray have the facts of the result in ``attrs["npzoo"]``.
 
+    ``communicator``, one of mpi4py, has ranks that share the groups and the parts of large ones. All of them call this
+    function with the same arguments, and all return the table of one process, to the bit.
+
     Columns of float64 are read where they lie if there is one input; several inputs are copied into one array. Dates
     become days, exact to the nanosecond.
 
@@ -84,7 +87,7 @@ def fill(data, inputs: str | Sequence[str] | None = None, values: str | Sequence
                            neighbours=neighbours, chunk=chunk, turn=turn, kernel=kernel or "auto", linear_mean=linear_mean,
                            combine_ends=combines_ends(ends), periods=period_texts(period))
     model = question.model(weights if named is None else named, kernel, linear_mean)
-    result = question.answer(model, options, lonlat=lonlat, progress=progress)
+    result = question.answer(model, options, lonlat=lonlat, progress=progress, communicator=communicator_of(communicator, "fill"))
     warn(text for _, text in result["warnings"])
     columns = question.figures(result, quantiles, samples)
     question.check_free(columns)

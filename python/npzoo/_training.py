@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Callable, Iterable, Mapping, Sequence
 
 from . import _core
-from ._arguments import names, optional_whole, path_of, real, seed_of, whole
+from ._arguments import communicator_of, names, optional_whole, path_of, real, seed_of, whole
 from ._catalogue import Table, changes
 from ._frames import Frame, as_frame
 from ._model import Model, load
@@ -36,7 +36,7 @@ def train(protocol, model: str | None = None, *, steps: int | None = None, batch
           init: str | os.PathLike | None = None, out: str | os.PathLike | None = None, resume: bool = False, tensorboard: bool = False,
           callback: Callable[[str, int, float], object] | None = None, progress: bool | None = None,
           inputs: str | Sequence[str] = (), values: str | Sequence[str] = (), group: str = "", context: int = 0,
-          horizon: int = 0, time: str = "", sequence: str = "", mark: str = "") -> Training:
+          horizon: int = 0, time: str = "", sequence: str = "", mark: str = "", communicator=None) -> Training:
     """Trains a model under a protocol: a name (see :func:`npzoo.protocols`), the path of a TOML file, or a table.
 
     A table, of any kind that :func:`npzoo.fill` takes, is trained on: ``inputs``, ``values`` and ``group`` name its
@@ -53,6 +53,10 @@ def train(protocol, model: str | None = None, *, steps: int | None = None, batch
     ``"validation"`` and the log-likelihood; if it returns True, the training ends early. ``progress`` shows a bar, by
     default in terminals and notebooks. Ctrl-C ends the training; with ``out``, it can be resumed.
 
+    ``communicator``, one of mpi4py, has ranks that share the parts of each batch. All of them call this function with the
+    same arguments and return the model that one process trains, to the bit. The first one alone writes ``out``, shows
+    progress, calls ``callback`` and has ``losses`` and ``validations``. A table needs an ``out`` that all ranks can read.
+
     >>> import npzoo
     >>> result = npzoo.train("quick/gp1d", "cnp", steps=3, progress=False)
     >>> result.steps, len(result.losses)
@@ -67,9 +71,13 @@ def train(protocol, model: str | None = None, *, steps: int | None = None, batch
         raise _core.InvalidInput("[train] a table without inputs or values found, expected both to name columns of it, or time for events")
     if (sequence or mark) and not (own is not None and time):
         raise _core.InvalidInput("[train] sequence or mark found, expected time and a table of events with them")
+    joined = communicator_of(communicator, "train")
+    leads = communicator is None or communicator.Get_rank() == 0
+    if own is not None and out is None and joined and communicator.Get_size() > 1:
+        raise _core.InvalidInput("[train] a table and a communicator without out found, expected out: a folder that all ranks can read")
     losses: list[float] = []
     validations: list[tuple[int, float]] = []
-    with _Bar(progress) as bar, tempfile.TemporaryDirectory(prefix="npzoo-") as temporary:
+    with _Bar(progress if leads else False) as bar, tempfile.TemporaryDirectory(prefix="npzoo-") as temporary:
 
         def report(event: str, step: int, value: float):
             if event == "begin":
@@ -85,7 +93,7 @@ def train(protocol, model: str | None = None, *, steps: int | None = None, batch
         folder = path_of(out, "[train] out") if out is not None else os.path.join(temporary, "run")
         table = events = None
         if own is not None:
-            path = _written(own, os.path.join(temporary, "table.csv") if out is None else os.path.join(folder + "-table.csv"))
+            path = _written(own, os.path.join(temporary, "table.csv") if out is None else folder + "-table.csv", communicator)
             protocol = ""
             if time:
                 events = (path, str(sequence), str(time), str(mark))
@@ -94,8 +102,9 @@ def train(protocol, model: str | None = None, *, steps: int | None = None, batch
         result = _core.train(table, events, os.fspath(protocol), changes(set), model or "", path_of(init, "[train] init") if init else "",
                              optional_whole(steps, "[train] steps", least=1), optional_whole(batch_size, "[train] batch_size", least=1),
                              None if learning_rate is None else real(learning_rate, "[train] learning_rate"), seed_of(seed, "train"),
-                             folder, bool(resume), bool(tensorboard), report)
-        trained = load(result["checkpoint"])
+                             folder, bool(resume), bool(tensorboard), report, joined,
+                             os.path.join(temporary, "weights.safetensors"))
+        trained = load(result["weights"])
     return Training(model=trained, steps=result["steps"], loss=result["loss"],
                     log_likelihood=result["log_likelihood"], seconds=result["seconds"], finished=result["finished"],
                     checkpoint=result["checkpoint"] if out is not None else None, losses=losses,
@@ -104,11 +113,14 @@ def train(protocol, model: str | None = None, *, steps: int | None = None, batch
 
 def evaluate(model: Model | str | os.PathLike, protocol: str | os.PathLike | None = None, *,
              set: Mapping[str, object] | Iterable[str] = (), batches: int | None = None, seed: int | None = None,
-             progress: Callable[[int, int], object] | None = None) -> Table:
+             progress: Callable[[int, int], object] | None = None, communicator=None) -> Table:
     """Scores a model on the tests of a protocol, by default the one that it was trained under.
 
     Returns a row for each test: its name, ``figures`` (the headline is the first), their ``standard_errors``, the
     published figure and the oracle, the best value that is possible, where these are known.
+
+    ``communicator``, one of mpi4py, has ranks that share the batches. All of them call this function with the same
+    arguments, and all return the scores of one process, to the bit.
 
     >>> import npzoo
     >>> row = npzoo.evaluate("npzoo/gp-rbf", batches=2)[0]
@@ -118,11 +130,26 @@ def evaluate(model: Model | str | os.PathLike, protocol: str | os.PathLike | Non
     if not isinstance(model, Model):
         model = load(model)
     return Table(_core.evaluate(model._core, path_of(protocol, "[evaluate] protocol") if protocol is not None else "", changes(set),
-                                optional_whole(batches, "[evaluate] batches", least=1), seed_of(seed, "evaluate"), progress))
+                                optional_whole(batches, "[evaluate] batches", least=1), seed_of(seed, "evaluate"), progress,
+                                communicator_of(communicator, "evaluate")))
 
 
-def _written(frame: Frame, path: str) -> str:
-    """Writes a table as CSV with all digits, as a training reads it, and returns its path."""
+def _written(frame: Frame, path: str, communicator=None) -> str:
+    """Writes a table as CSV with all digits, as a training reads it, and returns its path. The first rank writes for all."""
+    path, failure = os.path.abspath(path), None
+    if communicator is None or communicator.Get_rank() == 0:
+        try:
+            _write(frame, path)
+        except OSError as error:
+            failure = error
+    if communicator is not None:
+        failure = communicator.bcast(failure)
+    if failure is not None:
+        raise failure
+    return path
+
+
+def _write(frame: Frame, path: str) -> None:
     columns = []
     for name in frame.names:
         missing = frame.missing(name)
@@ -134,12 +161,11 @@ def _written(frame: Frame, path: str) -> str:
         else:
             cells = [str(v) for v in frame.labels(name)]
         columns.append(["" if blank else cell for blank, cell in zip(missing, cells)])
-    os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(frame.names)
         writer.writerows(zip(*columns))
-    return os.path.abspath(path)
 
 
 class _Bar:
