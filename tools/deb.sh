@@ -39,6 +39,7 @@ usr=$program/usr
 pc=$(find "$usr" -name npzoo.pc)
 sed -i 's|^prefix=.*|prefix=/usr|' "$pc"
 libdir=$(realpath --relative-to="$usr" "$(dirname "$(dirname "$pc")")")
+[ -e "$usr/$libdir/libnpzoo.a" ] || { say "a shared library found in $build, expected a build with -Ddefault_library=static"; exit 1; }
 mkdir -p "$library/usr/$libdir"
 mv "$usr/include" "$library/usr/"
 for item in "$usr/$libdir"/{pkgconfig,npzoo,libnpzoo.a}; do

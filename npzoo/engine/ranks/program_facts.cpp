@@ -10,18 +10,25 @@ namespace npzoo {
 namespace {
 
 /// Programs with symbols may be large.
-std::string digest_of(const std::filesystem::path& path) {
+void add_file(const std::filesystem::path& path, ByteHash& hash) {
   ReadOnlyFile file(path);
-  ByteHash hash;
   std::vector<std::byte> part(std::size_t{1} << 20);
   while (const std::size_t count = file.read(part)) hash.add(part.data(), count);
+}
+
+/// Of the program and, if that is another file, of the library.
+std::string digest_of_program() {
+  const std::filesystem::path program = std::filesystem::canonical("/proc/self/exe"), library = own_file();
+  ByteHash hash;
+  add_file(program, hash);
+  if (!library.empty() && library != program) add_file(library, hash);
   return hash.digest();
 }
 
 }  // namespace
 
 std::vector<Job::Fact> program_facts() {
-  return {{"program", digest_of(own_file())}, {"instruction set", std::string(to_string(active_isa()))}};
+  return {{"program", digest_of_program()}, {"instruction set", std::string(to_string(active_isa()))}};
 }
 
 }  // namespace npzoo
