@@ -88,7 +88,8 @@ def test_training_on_a_table_wants_its_columns():
 @pytest.mark.parametrize("space, message", [
     ({"x": 3}, "[optimise] 'x': 3 found, expected bounds (low, high)"),
     ({"x": (0, 1, 2)}, "[optimise] 'x': (0, 1, 2) found, expected bounds (low, high)"),
-    ({"x": ("a", 1)}, "[optimise] low of 'x' 'a' found, expected a number"),
+    ({"x": ("a", 1)}, "[optimise] choices ('a', 1) of 'x' found, expected names"),
+    ({"x": (None, 1)}, "[optimise] low of 'x' None found, expected a number"),
     ({"x": {"low": 0}}, "[optimise] high of 'x' None found, expected a number"),
     (None, "[optimise] space of type NoneType found"),
 ])
