@@ -75,29 +75,25 @@ FUNCTIONS = {
 }
 
 
-def optuna_tpe(box, f, seed):
-    import optuna
+def by_optuna(make_sampler):
+    """A method of Optuna: `make_sampler(samplers, inputs, seed)` returns its sampler."""
+    def run(box, f, seed):
+        import optuna
 
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed))
-    while True:
-        trial = study.ask()
-        value = f(*[trial.suggest_float(f"x{i}", low, high) for i, (low, high) in enumerate(box)])
-        study.tell(trial, value)
-        yield value
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        study = optuna.create_study(sampler=make_sampler(optuna.samplers, len(box), seed))
+        while True:
+            trial = study.ask()
+            value = f(*[trial.suggest_float(f"x{i}", low, high) for i, (low, high) in enumerate(box)])
+            study.tell(trial, value)
+            yield value
+
+    return run
 
 
-def optuna_gp(box, f, seed):
-    import optuna
-
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    sampler = optuna.samplers.GPSampler(seed=seed, n_startup_trials=2 * (len(box) + 1), deterministic_objective=True)
-    study = optuna.create_study(sampler=sampler)
-    while True:
-        trial = study.ask()
-        value = f(*[trial.suggest_float(f"x{i}", low, high) for i, (low, high) in enumerate(box)])
-        study.tell(trial, value)
-        yield value
+optuna_tpe = by_optuna(lambda samplers, inputs, seed: samplers.TPESampler(seed=seed))
+optuna_gp = by_optuna(lambda samplers, inputs, seed: samplers.GPSampler(seed=seed, n_startup_trials=2 * (inputs + 1),
+                                                                        deterministic_objective=True))
 
 
 def botorch(box, f, seed):

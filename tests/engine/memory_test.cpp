@@ -317,7 +317,7 @@ TEST_CASE("memory: several threads take and give back") {
 TEST_CASE("memory: a forked child takes memory, whatever other threads did at that moment") {
   if (!kForksAmongThreads) return;
   std::atomic<bool> over = false;
-  std::vector<std::thread> users;
+  std::vector<std::jthread> users;
   for (int user = 0; user < 2; ++user)
     users.emplace_back([&over] {
       while (!over) const Buffer block(1 << 10);
@@ -329,7 +329,6 @@ TEST_CASE("memory: a forked child takes memory, whatever other threads did at th
       return 0;
     });
   over = true;
-  for (std::thread& user : users) user.join();
   CHECK(failed == 0);
 }
 

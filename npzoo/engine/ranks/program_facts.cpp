@@ -16,7 +16,7 @@ void add_file(const std::filesystem::path& path, ByteHash& hash) {
   while (const std::size_t count = file.read(part)) hash.add(part.data(), count);
 }
 
-/// Of the program and, if that is another file, of the library.
+/// Returns the digest of the program; a shared library that holds npzoo counts too.
 std::string digest_of_program() {
   const std::filesystem::path program = std::filesystem::canonical("/proc/self/exe"), library = own_file();
   ByteHash hash;

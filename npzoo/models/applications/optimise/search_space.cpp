@@ -185,7 +185,10 @@ std::vector<double> points_of(Table& table, const SearchSpace& space, std::vecto
 }  // namespace
 
 std::string Axis::text(double value) const {
-  return categorical() ? choices[static_cast<std::size_t>(value)] : fmt::format("{}", value);
+  if (!categorical()) return fmt::format("{}", value);
+  check(value >= 0 && value < static_cast<double>(choices.size()), "[space] {} is {}, expected the number of a choice",
+        name, value);
+  return choices[static_cast<std::size_t>(value)];
 }
 
 SearchSpace::SearchSpace(std::vector<Axis> axes, const std::string& where) : axes_(std::move(axes)) {
@@ -317,8 +320,8 @@ void SearchSpace::check_values(std::span<const double> values, const std::string
 
 namespace {
 
-/// Where a point stands among points of the unit cube; their end if it is none of them. Values from a file may have
-/// been rounded.
+/// Returns the place of a point among points of the unit cube, or their size if it is none of them. Values from a file
+/// may have been rounded.
 std::size_t position_of(std::span<const double> unit, const std::vector<double>& points) {
   constexpr double kRounding = 1e-9;
   for (std::size_t at = 0; at < points.size(); at += unit.size())
