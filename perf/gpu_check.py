@@ -10,6 +10,9 @@ in BUILD/gpu-check. With --device emulated it can be tried out where there is no
 """
 
 import argparse
+import concurrent.futures
+import contextlib
+import copy
 import datetime
 import hashlib
 import json
@@ -22,6 +25,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 from kernel_sources import ROOT, fingerprints, kernel_sources, with_includes
@@ -58,11 +62,41 @@ def end(process):
     process.communicate()
 
 
+class Programs:
+    """Those that run: threads that wait for them cannot be interrupted, but their programs can be ended."""
+
+    def __init__(self):
+        self.running, self.lock, self.closed = set(), threading.Lock(), False
+
+    def start(self, command):
+        with self.lock:
+            if self.closed:
+                raise Failed("interrupted")
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                       stderr=subprocess.PIPE, text=True, errors="replace", cwd=ROOT,
+                                       env={**os.environ, "NPZOO_SOURCE_ROOT": str(ROOT)}, start_new_session=True)
+            self.running.add(process)
+            return process
+
+    def end(self, process):
+        end(process)
+        with self.lock:
+            self.running.discard(process)
+
+    def end_all(self):
+        with self.lock:
+            self.closed = True
+            for process in self.running:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+
+
 class Checks:
-    def __init__(self, options, folder):
-        self.build, self.device, self.quick, self.folder = options.build, options.device, options.quick, folder
+    def __init__(self, options):
+        self.build, self.device, self.quick, self.jobs = options.build, options.device, options.quick, options.jobs
         self.npzoo = self.build / "tools/npzoo"
-        self.log = None
+        self.programs = Programs()
+        self.folder = self.log = None  # of one check
         emulated = self.device == "emulated"
         self.steps, self.batch, self.repeats = (3, 2, 3) if emulated else (30, 16, 10 if self.quick else 100)
         self.models = MODELS[:1] if self.quick else MODELS
@@ -71,9 +105,7 @@ class Checks:
         """(exit status, standard output, standard error)"""
         command = list(map(str, command))
         try:
-            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                       stderr=subprocess.PIPE, text=True, errors="replace", cwd=ROOT,
-                                       env={**os.environ, "NPZOO_SOURCE_ROOT": str(ROOT)}, start_new_session=True)
+            process = self.programs.start(command)
         except OSError as error:
             raise Failed(f"{command[0]} cannot be started: {error.strerror}") from None
         try:
@@ -81,7 +113,7 @@ class Checks:
         except subprocess.TimeoutExpired:
             raise Failed(f"{pathlib.Path(command[0]).name} took longer than {limit} s") from None
         finally:
-            end(process)
+            self.programs.end(process)
         with self.log.open("a") as log:
             log.write(f"$ {' '.join(command)}\n{out}{errors}exit status {process.returncode}\n\n")
         return process.returncode, out, errors
@@ -118,13 +150,28 @@ class Checks:
         return f"newer than {len(files)} files"
 
     def check_suite(self, suite):
-        status, out, errors = self.run([self.build / f"tests/test_{suite}", "--device", self.device])
-        summary = re.search(r"test cases:\s*(\d+)\s*\|\s*(\d+) passed\s*\|\s*(\d+) failed[^\n]*", out)
-        if status == 0 and summary and int(summary[2]) > 0:
-            return " ".join(summary[0].split())
-        blocks = [block for block in re.split(r"^={20,}$", out, flags=re.MULTILINE) if " ERROR: " in block]
-        failed = dict.fromkeys(re.findall(r"^TEST CASE:\s*(.+)$", "\n".join(blocks), re.MULTILINE))
-        raise Failed("; ".join([*list(failed)[:5], why(status, "", errors)] if failed else [why(status, out, errors)]))
+        """In `jobs` pieces of equally many tests, side by side."""
+        program = [self.build / f"tests/test_{suite}", "--device", self.device]
+        counted = re.search(r"filters: (\d+)", self.succeed([*program, "--count"]))
+        if not counted:
+            raise Failed(f"{program[0].name} --count does not tell how many tests it has")
+        tests, pieces = int(counted[1]), min(self.jobs, int(counted[1]))
+        firsts = [tests * i // pieces + 1 for i in range(pieces)] + [tests + 1]
+        with concurrent.futures.ThreadPoolExecutor(pieces) as pool:
+            results = list(pool.map(lambda i: self.run([*program, f"-f={firsts[i]}", f"-l={firsts[i + 1] - 1}"]),
+                                    range(pieces)))
+        failures, problems = 0, []
+        for status, out, errors in results:
+            # The summary of a piece counts the tests of the others as passed.
+            summary = re.search(r"test cases:\s*(\d+)\s*\|\s*\d+ passed\s*\|\s*(\d+) failed", out)
+            failures += int(summary[2]) if summary else 0
+            if status != 0 or not summary or int(summary[1]) != tests:
+                blocks = [block for block in re.split(r"^={20,}$", out, flags=re.MULTILINE) if " ERROR: " in block]
+                failed = dict.fromkeys(re.findall(r"^TEST CASE:\s*(.+)$", "\n".join(blocks), re.MULTILINE))
+                problems += list(failed)[:5] or [why(status, out, errors)]
+        if problems:
+            raise Failed("; ".join([f"{failures} of {tests} test cases failed", *problems]))
+        return f"{tests} test cases passed"
 
     def check_gradients(self):
         result = self.answer(["gradcheck", "--device", self.device])
@@ -174,11 +221,9 @@ class Checks:
     def check_resuming_elsewhere(self, model):
         """A run is stopped on the device and goes on on the CPU."""
         out, steps = self.folder / "stopped", 20 if self.device == "emulated" else 5000
-        process = subprocess.Popen(
+        process = self.programs.start(
             list(map(str, [self.npzoo, "train", "--protocol", PROTOCOL, "--model", model, "--steps", steps, "--batch",
-                           2, "--device", self.device, "--checkpoint-every", 1, "--out", out])),
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=ROOT,
-            start_new_session=True)
+                           2, "--device", self.device, "--checkpoint-every", 1, "--out", out])))
         checkpoint = out / "checkpoint.safetensors"
         try:
             deadline = time.monotonic() + 300
@@ -189,7 +234,7 @@ class Checks:
         except subprocess.TimeoutExpired:
             raise Failed("it was asked to stop and did not") from None
         finally:
-            end(process)
+            self.programs.end(process)
         if process.returncode not in (0, 130):
             raise Failed(why(process.returncode, "", errors))
         stopped = updates_of(checkpoint)
@@ -224,22 +269,23 @@ class Checks:
                                     "--batch", 2, "--device", self.device, "--out", self.folder / "run"])
 
     def all(self):
-        """(name, function) in the order in which they run: the quick and the telling ones first."""
-        checks = [("build", self.check_build)]
-        checks += [(f"test_{suite}", lambda suite=suite: self.check_suite(suite)) for suite in SUITES]
-        checks += [("gradcheck", self.check_gradients), ("parity", self.check_parity)]
-        checks += [(f"same weights twice, {model}", lambda model=model: self.check_two_runs(model)) for model in self.models]
+        """(name, function of Checks), the quick and the telling ones first."""
+        checks = [("build", Checks.check_build)]
+        checks += [(f"test_{suite}", lambda self, suite=suite: self.check_suite(suite)) for suite in SUITES]
+        checks += [("gradcheck", Checks.check_gradients), ("parity", Checks.check_parity)]
+        checks += [(f"same weights twice, {model}", lambda self, model=model: self.check_two_runs(model))
+                   for model in self.models]
+        first = self.models[0]
         if self.device == "cuda":
-            checks += [(f"same weights twice, {self.models[0]} in {precision}", lambda precision=precision:
-                        self.check_two_runs(self.models[0], "--precision", precision)) for precision in ("tf32", "bf16")]
-        model = self.models[0]
-        checks += [("same weights many times", lambda: self.check_many_runs(model)),
-                   ("evaluation on the CPU", lambda: self.check_evaluation_elsewhere(model)),
-                   ("resuming on the CPU", lambda: self.check_resuming_elsewhere(model))]
+            checks += [(f"same weights twice, {first} in {precision}", lambda self, precision=precision:
+                        self.check_two_runs(first, "--precision", precision)) for precision in ("tf32", "bf16")]
+        checks += [("same weights many times", lambda self: self.check_many_runs(first)),
+                   ("evaluation on the CPU", lambda self: self.check_evaluation_elsewhere(first)),
+                   ("resuming on the CPU", lambda self: self.check_resuming_elsewhere(first))]
         for what in SANITIZERS:
             if what != "initcheck":  # does not see what the host writes
-                checks.append((f"{what}, test_ops", lambda what=what: self.check_sanitized_tests(what)))
-            checks += [(f"{what}, an update of {model}", lambda what=what, model=model:
+                checks.append((f"{what}, test_ops", lambda self, what=what: self.check_sanitized_tests(what)))
+            checks += [(f"{what}, an update of {model}", lambda self, what=what, model=model:
                         self.check_sanitized_update(what, model)) for model in self.models]
         return checks
 
@@ -274,13 +320,14 @@ def updates_of(path):
 
 def perform(name, check, folder, checks, logs):
     """Whatever happens, it becomes a record."""
+    checks = copy.copy(checks)
     checks.folder = folder / re.sub(r"\W+", "-", name)
     checks.folder.mkdir()
     checks.log = logs / f"{checks.folder.name}.log"
     checks.log.write_text("")
     begin = time.monotonic()
     try:
-        status, detail = "passed", check()
+        status, detail = "passed", check(checks)
     except Skipped as reason:
         status, detail = "skipped", str(reason)
     except Failed as reason:
@@ -291,6 +338,25 @@ def perform(name, check, folder, checks, logs):
     shutil.rmtree(checks.folder, ignore_errors=True)
     print(f"{status:<8}{seconds:>8.1f} s  {name}: {detail}", file=sys.stderr, flush=True)
     return {"name": name, "status": status, "seconds": seconds, "detail": detail}
+
+
+def perform_all(options, checks, folder, record, logs):
+    """Runs `jobs` of them at a time. The record is written after each, since a machine may go away at any time."""
+    chosen = [(name, check) for name, check in checks.all()
+              if not options.checks or any(word in name for word in options.checks.split(","))]
+    results = [None] * len(chosen)
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        try:
+            tasks = {pool.submit(perform, name, check, folder, checks, logs): i
+                     for i, (name, check) in enumerate(chosen)}
+            for task in concurrent.futures.as_completed(tasks):
+                results[tasks[task]] = task.result()
+                record["checks"] = [result for result in results if result]
+                write(record, options.out)
+        except BaseException:
+            checks.programs.end_all()
+            pool.shutdown(cancel_futures=True)
+            raise
 
 
 def commit(npzoo):
@@ -347,9 +413,12 @@ def parse_options():
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="build folder")
     parser.add_argument("--device", choices=["cuda", "emulated"], default="cuda")
     parser.add_argument("--quick", action="store_true", help="fewer models, repetitions and sanitized tests")
+    parser.add_argument("--jobs", type=int, default=1, help="checks that run at a time, and pieces of a test program")
     parser.add_argument("--checks", help="only those whose names have one of these words in them, like test_,memcheck")
     parser.add_argument("--out", type=pathlib.Path, help="the record's path; of an emulated device there is none without it")
     options = parser.parse_args()
+    if options.jobs < 1:
+        parser.error(f"--jobs {options.jobs}; expected: at least 1")
     options.build = options.build.resolve()
     if not options.out and options.device == "cuda":
         quick = "-quick" if options.quick else ""
@@ -365,12 +434,7 @@ def main():
         logs = options.build / "gpu-check"
         logs.mkdir(exist_ok=True)
         with tempfile.TemporaryDirectory(prefix="npzoo-") as folder:
-            checks = Checks(options, pathlib.Path(folder))
-            for name, check in checks.all():
-                if options.checks and not any(word in name for word in options.checks.split(",")):
-                    continue
-                record["checks"].append(perform(name, check, pathlib.Path(folder), checks, logs))
-                write(record, options.out)  # a machine may go away at any time
+            perform_all(options, Checks(options), pathlib.Path(folder), record, logs)
     except (OSError, ValueError) as error:
         print(f"gpu_check.py: error: {error}", file=sys.stderr)
         return 1
