@@ -4,13 +4,17 @@
     rank_costs.py measure PATH_TO_NPZOO [MODEL] [STEPS]    1 and 2 ranks under each launcher, one thread each
     rank_costs.py table                                    the model, for 2 to 512 ranks, as Markdown
 
-The model. A batch has S parts, and a rank works on ⌈S / N⌉ of them. Then every rank receives the gradients of the parts of
-the others as they are, and sums all S in one pass of the optimiser:
+The model. A batch has S parts, and a rank works on at most Q = ⌈S / N⌉ of them. Then the ranks meet and tell each other their
+losses. If that is less, each receives its slice of all parts, sums it, and the ranks send each other the sums:
 
-    T(N) = ⌈S / N⌉ c + r + 2 a ⌈log2 N⌉ + S (4 P) (N − 1) / N / b + [N > 1] 3 S (4 P) / m
+    T(N) = Q c + r + 4 a ⌈log2 N⌉ + (Q + 1) (4 P) (N − 1) / N / b + (3 Q + 3) (4 P) / m
+
+Else every rank receives the gradients of the parts of the others as they are, and sums all in one pass of the optimiser:
+
+    T(N) = Q c + r + 3 a ⌈log2 N⌉ + Q (4 P) (N − 1) / b + 3 S (4 P) / m
 
 c: seconds of a part on one rank; r: the optimiser and all else that every rank does; a: latency of a message, P: parameters,
-b: bytes a second of the network, m: of memory (gradients are copied to be sent, copied to be received, and read)."""
+b: bytes a second of the network, m: of memory (bytes are copied to be sent, copied to be received, and read)."""
 
 import json
 import math
@@ -23,6 +27,7 @@ import tempfile
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 LAUNCHERS = {"Open MPI": ["mpirun.openmpi", "--oversubscribe", "--bind-to", "none"], "MPICH": ["mpirun.mpich"]}
 MEMORY = 8e9  # bytes a second
+WORTH_SLICES = 256 << 10  # PartExchange::kWorthSlices
 NETWORKS = {"10 Gb/s, 50 µs": (1.25e9, 50e-6), "100 Gb/s, 5 µs": (12.5e9, 5e-6)}
 # Name: parts of a batch, seconds of a part and of the rest, parameters. Seconds are processor time of one thread of a Zen 5
 # (`npzoo bench train-step --threads 1`).
@@ -31,11 +36,15 @@ MODELS = {"TNP-D small": (4, 5.9e-3 / 4, 0.3e-3, 222_082), "TNP-D large": (8, 13
 
 
 def seconds_of_update(ranks, parts, part, rest, parameters, bandwidth, latency, memory=MEMORY):
-    gradients = 4 * parameters * parts
     if ranks == 1:
         return parts * part + rest
-    return (math.ceil(parts / ranks) * part + rest + 2 * latency * math.ceil(math.log2(ranks))
-            + gradients * (ranks - 1) / ranks / bandwidth + 3 * gradients / memory)
+    gradients, most, rounds = 4 * parameters, math.ceil(parts / ranks), math.ceil(math.log2(ranks))
+    whole, slices = most * (ranks - 1) * gradients, (most + 1) * gradients * (ranks - 1) / ranks
+    if whole - slices < WORTH_SLICES:
+        sent = 3 * latency * rounds + whole / bandwidth + 3 * parts * gradients / memory
+    else:
+        sent = 4 * latency * rounds + slices / bandwidth + (3 * most + 3) * gradients / memory
+    return most * part + rest + sent
 
 
 def table():

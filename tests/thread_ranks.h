@@ -29,7 +29,8 @@ class ThreadRanks final : public Ranks {
 
   ThreadRanks(int rank, std::shared_ptr<Shared> shared) : Ranks(rank, shared->size), shared_(std::move(shared)) {}
 
-  void gather(std::span<const std::byte> own, std::span<std::byte> all) override {
+  void gather(std::span<const std::byte> own, std::span<std::byte> all, const Meanwhile& meanwhile = {}) override {
+    if (meanwhile) meanwhile();
     if (rank() == 0) shared_->all.resize(all.size());
     shared_->arrived.arrive_and_wait();
     std::ranges::copy(own, shared_->all.begin() + static_cast<std::ptrdiff_t>(own.size()) * rank());
@@ -37,10 +38,13 @@ class ThreadRanks final : public Ranks {
     std::ranges::copy(shared_->all, all.begin());
     shared_->arrived.arrive_and_wait();
   }
-  void gather_and_look(std::span<const std::byte> own, std::span<std::byte> all,
-                       const std::function<void()>& meanwhile) override {
-    meanwhile();
-    gather(own, all);
+  void exchange(std::span<const std::byte> own, std::span<std::byte> blocks, const Meanwhile& meanwhile = {}) override {
+    std::vector<std::byte> all(own.size() * static_cast<std::size_t>(size()));
+    gather(own, all, meanwhile);
+    const std::size_t block = own.size() / static_cast<std::size_t>(size());
+    for (std::size_t from = 0; from < static_cast<std::size_t>(size()); ++from)
+      std::ranges::copy(std::span(all).subspan(from * own.size() + static_cast<std::size_t>(rank()) * block, block),
+                        blocks.begin() + static_cast<std::ptrdiff_t>(from * block));
   }
   void send_mark(int to) override {
     const std::lock_guard lock(shared_->mutex);

@@ -51,6 +51,9 @@ TrainingConfig read_training(TomlReader reader) {
   t.clip_norm = reader.number("clip_norm", "largest norm of the gradient; 0: no clipping", kNonNegative);
   t.keep_best =
       reader.choice("keep", "weights that count: of the best validation, or the last ones", {"best", "last"}) == "best";
+  if (reader.has("parts"))
+    t.parts = reader.integer(
+        "parts", "parts of each batch, which processes can share (default: by its size; one on a GPU)", 1);
   reader.finish();
   return t;
 }

@@ -52,8 +52,9 @@ class LauncherVariables {
 
  private:
   static constexpr std::array kNames{
-      "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "PMI_SIZE",        "PMI_RANK", "PMIX_RANK",
-      "SLURM_STEP_NUM_TASKS", "SLURM_PROCID",         "HYDI_CONTROL_FD", "NPZOO_MPI"};
+      "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "PMI_SIZE",        "PMI_RANK",  "PMIX_RANK",
+      "SLURM_STEP_NUM_TASKS", "SLURM_PROCID",         "HYDI_CONTROL_FD", "NPZOO_MPI", "OMPI_COMM_WORLD_LOCAL_RANK",
+      "MPI_LOCALRANKID",      "SLURM_LOCALID"};
   Variables before_;
 };
 
@@ -203,13 +204,16 @@ TEST_CASE("launcher: found by its variables, the innermost first, and never in a
     CHECK_FALSE(find_launcher());
   }
   {
-    const LauncherVariables open(
-        Variables{{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_RANK", "2"}, {"PMIX_RANK", "2"}});
+    const LauncherVariables open(Variables{{"OMPI_COMM_WORLD_SIZE", "4"},
+                                           {"OMPI_COMM_WORLD_RANK", "2"},
+                                           {"PMIX_RANK", "2"},
+                                           {"OMPI_COMM_WORLD_LOCAL_RANK", "1"}});
     const auto found = find_launcher();
     REQUIRE(found);
     CHECK(found->kind == open_mpi);
     CHECK(found->size == 4);
     CHECK(found->rank == 2);
+    CHECK(found->local_rank == 1);
     CHECK(mpi_libraries(*found).back() == "libmpi.so.12");
   }
   {
@@ -217,6 +221,7 @@ TEST_CASE("launcher: found by its variables, the innermost first, and never in a
     const auto found = find_launcher();
     REQUIRE(found);
     CHECK(found->kind == pmi);
+    CHECK_FALSE(found->local_rank);
     CHECK(mpi_libraries(*found).back() == "libmpi.so.40");
   }
   {

@@ -20,6 +20,7 @@ TrainingRun run_of(const std::string& model, std::int64_t tasks, const RunOption
   run.spec = small_model(model);
   if (model == "tnp-kr-fast") run.spec.config["redraw_every"] = std::int64_t{2};
   run.protocol.training.batch_size = tasks;
+  if (default_device() == Device::cuda) run.protocol.training.parts = 4;
   return run;
 }
 
@@ -55,6 +56,57 @@ TEST_CASE("ranks: any number of them trains the weights that one process trains,
         for (const Checkpoint& c : found) CHECK(same_state(c, expected));
       }
     }
+}
+
+TEST_CASE("ranks: large models, whose gradients are summed in slices, train to the same bits") {
+  TrainingRun run = run_of("tnp-d", 4);
+  run.spec = model_spec(load_protocol("tnp/gp-rbf"), "tnp-d");
+  Trainer alone(run);
+  for (int i = 0; i < 2; ++i) alone.step();
+  for (const int size : {2, 3, 4}) {
+    CAPTURE(size);
+    check_nothing_thrown(on_ranks(size, [&](Ranks& ranks) {
+      Job job(ranks);
+      Trainer trainer(run, &job);
+      for (int i = 0; i < 2; ++i) trainer.step();
+      CHECK(same_state(trainer.checkpoint(), alone.checkpoint()));
+    }));
+  }
+}
+
+TEST_CASE("ranks: a protocol may tell the parts of a batch, which decide the bits on any device") {
+  TrainingRun run = run_of("tnp-d", 6);
+  std::vector<Checkpoint> found;
+  for (const std::int64_t parts : {1, 3, 100}) {
+    run.protocol.training.parts = parts;
+    Trainer alone(run);
+    alone.step();
+    found.push_back(alone.checkpoint());
+    check_nothing_thrown(on_ranks(2, [&](Ranks& ranks) {
+      Job job(ranks);
+      Trainer trainer(run, &job);
+      trainer.step();
+      CHECK(same_state(trainer.checkpoint(), found.back()));
+    }));
+  }
+  CHECK_FALSE(same_state(found[0], found[1]));
+  CHECK_FALSE(same_state(found[1], found[2]));  // 6 parts, one for each task
+}
+
+TEST_CASE("ranks: on a GPU they share a batch only where the protocol says in how many parts") {
+  if (default_device() != Device::cuda) return;
+  TrainingRun run = run_of("tnp-d", 4);
+  run.protocol.training.parts = 0;
+  for (const auto& thrown : on_ranks(2, [&](Ranks& ranks) {
+         Job job(ranks);
+         Trainer trainer(run, &job);
+       })) {
+    REQUIRE(thrown);
+    CHECK(
+        error_of([&] { std::rethrow_exception(thrown); }) ==
+        "[train] 2 ranks on CUDA devices found, where a batch is one part; expected --set training.parts=NUMBER, with "
+        "which any number of ranks has the same bits");
+  }
 }
 
 TEST_CASE("ranks: a training leaves the files of one process, and goes on with another number of ranks") {

@@ -52,7 +52,7 @@ Field random_field(std::size_t count, double ratio, double angle, std::array<dou
 
 TEST_CASE("turned inputs: ratio and angle of a slanted field are found") {
   // By 470 conditionals, of which each tells the logarithm of the ratio to about 1: a standard error near 0.07.
-  for (const std::pair<double, double> truth : {std::pair{2.2, 29.0}, {3.0, -60.0}}) {
+  for (const auto& truth : {std::pair{2.2, 29.0}, std::pair{3.0, -60.0}}) {
     const double ratio = truth.first, angle = truth.second;
     CAPTURE(ratio);
     CAPTURE(angle);

@@ -25,6 +25,37 @@ def any_number_of_ranks_trains_the_same_weights(launcher):
         expect(model_hash(out / "checkpoint.safetensors") == weights_alone(30), launcher, size, "other weights")
 
 
+@each_launcher
+def sums_of_slices_train_the_same_weights(launcher):
+    run = ["--protocol", "tnp/gp-rbf", "--model", "tnp-d", "--steps", 3, "--batch", 4, "--set", "validation.every=0",
+           "--threads", 1]
+    alone = HERE / "large alone"
+    if not alone.exists():
+        as_json("train", "--out", alone, *run)
+    for size, limit in ((2, 0), (3, 0), (2, 60)):  # with a time limit MPI's calls do not block
+        out = HERE / f"large {launcher} {size} {limit}"
+        status, _, errors = under(launcher, size, "train", "--out", out, *run, "--stall-timeout", limit)
+        expect(status == 0, launcher, size, errors)
+        expect(model_hash(out / "checkpoint.safetensors") == model_hash(alone / "checkpoint.safetensors"), launcher, size)
+
+
+@each_launcher
+def ranks_share_batches_on_a_gpu_by_the_parts_of_the_protocol(launcher):
+    if "emulated" not in [row["device"] for row in as_json("devices")]:
+        print("skipped: this build has no emulated device")
+        return
+    run = ["--protocol", "quick/gp1d", "--model", "cnp", "--steps", 2, "--batch", 4, "--device", "emulated"]
+    alone = HERE / "parts alone"
+    if not alone.exists():
+        as_json("train", "--out", alone, *run, "--set", "training.parts=4")
+    out = HERE / f"parts {launcher}"
+    status, _, errors = under(launcher, 2, "train", "--out", out, *run, "--set", "training.parts=4")
+    expect(status == 0, launcher, errors)
+    expect(model_hash(out / "checkpoint.safetensors") == model_hash(alone / "checkpoint.safetensors"), launcher)
+    status, _, errors = under(launcher, 2, "train", "--out", HERE / f"no parts {launcher}", *run)
+    expect(status != 0 and len(errors) == 1 and "--set training.parts=NUMBER" in errors[0], status, errors)
+
+
 @case
 def the_standard_abi_trains_the_same_weights():
     source = pathlib.Path(__file__).resolve().parents[2]

@@ -6,10 +6,12 @@
 #include <string_view>
 
 #include "npzoo/engine/backend.h"
+#include "npzoo/engine/cuda/gpu.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/measure/machine.h"
 #include "npzoo/engine/parallel.h"
 #include "npzoo/engine/precision.h"
+#include "npzoo/engine/ranks/launcher.h"
 
 namespace npzoo {
 
@@ -22,6 +24,14 @@ void warn_of_fewer_threads(int asked) {
                                  ? fmt::format("more would only wait for the {} core(s)", usable_cores())
                                  : "the system starts no more";
   fmt::print(stderr, "npzoo: warning: [threads] {} instead of {}: {}\n", found, asked, reason);
+}
+
+/// Under a launcher each process of a host takes one of its GPUs in turn, unless it names one.
+std::string device_of_rank(const std::string& name) {
+  const auto launcher = find_launcher();
+  if (!launcher || !launcher->local_rank || (name != "cuda" && name != "auto")) return name;
+  const auto gpus = static_cast<int>(list_gpus().size());
+  return gpus == 0 ? name : fmt::format("cuda:{}", *launcher->local_rank % gpus);
 }
 
 /// Returns the text if it has the form of a device's name. Throws Error otherwise.
@@ -89,7 +99,7 @@ void apply(const CommonOptions& common) {
   static_cast<void>(active_isa());
   set_threads(common.threads);
   warn_of_fewer_threads(common.threads == 0 ? usable_cores() : common.threads);
-  const Device device = select_device(common.device);
+  const Device device = select_device(device_of_rank(common.device));
   check(device == Device::cuda || precision == Precision::float32,
         "[precision] {} needs a CUDA device; the CPU computes in float32", common.precision);
   set_matmul_precision(precision);

@@ -16,8 +16,6 @@ namespace {
 constexpr std::size_t kHostBytes = 64, kTextBytes = 440;
 constexpr std::size_t kPieceBytes = 16 << 20;  // of each rank at a time: bounds the memory that a collection needs
 
-enum class State : std::int32_t { goes_on, finished, stopped, failed };
-
 std::string host_name() {
   std::array<char, kHostBytes> name{};
   ::gethostname(name.data(), name.size() - 1);
@@ -40,7 +38,10 @@ void write(std::array<char, bytes>& to, std::string_view text) {
 
 /// The message of a rank to a meeting. All have one size.
 struct Job::Notice {
-  State state = State::goes_on;
+  enum class State : std::int32_t { goes_on, finished, stopped, failed };
+  using enum State;
+
+  State state = goes_on;
   std::array<char, kHostBytes> host{};
   std::array<char, kTextBytes> text{};
 
@@ -54,11 +55,11 @@ struct Job::Notice {
     try {
       std::rethrow_exception(failure);
     } catch (const Interrupted&) {
-      return of(State::stopped);
+      return of(stopped);
     } catch (const std::exception& error) {
-      return of(State::failed, error.what());
+      return of(failed, error.what());
     } catch (...) {
-      return of(State::failed, "an exception of an unknown type");
+      return of(failed, "an exception of an unknown type");
     }
   }
 };
@@ -74,12 +75,13 @@ Job::~Job() {
 
 /// A rank that waits sends marks to the next one. So a rank that gets none for a long time knows that the one before
 /// does not wait, as it does: it computes for too long, was stopped, or is gone.
-void Job::gather_with_limit(std::span<const std::byte> own, std::span<std::byte> all) {
+template <class F>
+void Job::with_limit(const F& call) {
   using Clock = std::chrono::steady_clock;
   const int before = (rank() + size() - 1) % size(), after = (rank() + 1) % size();
   const Clock::duration pause = std::chrono::duration_cast<Clock::duration>(stall_timeout_) / 8;
   Clock::time_point heard = Clock::now(), looked = heard, told = heard - pause;
-  ranks_.gather_and_look(own, all, [&] {
+  call([&] {
     const Clock::time_point now = Clock::now();
     // A rank that stood still itself has heard nothing meanwhile, and must not blame another one.
     if (ranks_.take_mark(before) || now - looked >= pause) heard = now;
@@ -95,13 +97,22 @@ void Job::gather_with_limit(std::span<const std::byte> own, std::span<std::byte>
   });
 }
 
-void Job::gather(std::span<const std::byte> own, std::span<std::byte> all) {
+template <class F>
+void Job::timed(const F& call) {
   const auto began = std::chrono::steady_clock::now();
   if (errors_ >= 0)
-    gather_with_limit(own, all);
+    with_limit(call);
   else
-    ranks_.gather(own, all);
+    call({});
   seconds_in_gathers_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+}
+
+void Job::gather(std::span<const std::byte> own, std::span<std::byte> all) {
+  timed([&](const Ranks::Meanwhile& meanwhile) { ranks_.gather(own, all, meanwhile); });
+}
+
+void Job::exchange(std::span<const std::byte> own, std::span<std::byte> blocks) {
+  timed([&](const Ranks::Meanwhile& meanwhile) { ranks_.exchange(own, blocks, meanwhile); });
 }
 
 std::vector<std::vector<std::byte>> Job::collect(std::span<const std::byte> own, const std::exception_ptr& failure) {
@@ -133,7 +144,7 @@ std::int64_t Job::largest(std::int64_t own) {
   return std::ranges::max(all);
 }
 
-std::vector<Job::Notice> Job::exchange(const Notice& own) {
+std::vector<Job::Notice> Job::notices(const Notice& own) {
   std::vector<Notice> all(static_cast<std::size_t>(size()));
   gather(std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(std::span(all)));
   return all;
@@ -141,22 +152,22 @@ std::vector<Job::Notice> Job::exchange(const Notice& own) {
 
 void Job::meet_with(const Notice& own) {
   check(!over_, "[ranks] a rank waits for the others after the end of the job");
-  const std::vector<Notice> all = exchange(own);
+  const std::vector<Notice> all = notices(own);
   for (std::size_t r = 0; r < all.size(); ++r) hosts_[r] = all[r].host.data();
-  over_ = std::ranges::any_of(all, [](const Notice& n) { return n.state != State::goes_on; });
+  over_ = std::ranges::any_of(all, [](const Notice& n) { return n.state != Notice::goes_on; });
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (static_cast<int>(i) == rank()) continue;
-    if (all[i].state == State::failed)
+    if (all[i].state == Notice::failed)
       throw OtherRankError(fmt::format("rank {} on {}: {}", i, all[i].host.data(), all[i].text.data()));
-    if (all[i].state == State::stopped) throw Interrupted(fmt::format("[ranks] rank {} was asked to stop", i));
-    if (all[i].state == State::finished && own.state == State::goes_on)
+    if (all[i].state == Notice::stopped) throw Interrupted(fmt::format("[ranks] rank {} was asked to stop", i));
+    if (all[i].state == Notice::finished && own.state == Notice::goes_on)
       throw OtherRankError(
           fmt::format("rank {} on {}: [ranks] it ended while rank {} continues", i, all[i].host.data(), rank()));
   }
 }
 
 void Job::meet() {
-  if (size() > 1) meet_with(Notice::of(State::goes_on));
+  if (size() > 1) meet_with(Notice::of(Notice::goes_on));
 }
 
 void Job::meet(const std::exception_ptr& failure) {
@@ -166,21 +177,21 @@ void Job::meet(const std::exception_ptr& failure) {
 }
 
 void Job::finish() {
-  if (size() > 1 && !over_) meet_with(Notice::of(State::finished));
+  if (size() > 1 && !over_) meet_with(Notice::of(Notice::finished));
 }
 
 void Job::end_with(const Notice& own) noexcept {
   if (size() == 1 || over_) return;
   over_ = true;
   try {
-    exchange(own);
+    notices(own);
   } catch (...) {  // the launcher ends the others
   }
 }
 
 void Job::leave(const std::exception_ptr& failure) noexcept { end_with(Notice::of(failure)); }
 
-void Job::stop() noexcept { end_with(Notice::of(State::stopped)); }
+void Job::stop() noexcept { end_with(Notice::of(Notice::stopped)); }
 
 void Job::compare(const std::vector<Fact>& facts) {
   if (size() == 1) return;

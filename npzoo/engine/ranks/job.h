@@ -59,22 +59,27 @@ class Job {
   /// The last meeting, of a rank that was asked to stop and has saved its work.
   void stop() noexcept;
 
-  /// Ranks::gather within the time limit. All ranks call it, after the same meeting.
+  /// Ranks::gather and Ranks::exchange within the time limit. All ranks call them, after the same meeting.
   void gather(std::span<const std::byte> own, std::span<std::byte> all);
+  void exchange(std::span<const std::byte> own, std::span<std::byte> blocks);
   /// Meets as `meet(failure)` does. Then brings the bytes of every rank, of any number, to all ranks.
   std::vector<std::vector<std::byte>> collect(std::span<const std::byte> own, const std::exception_ptr& failure = {});
   /// Meets, and returns the largest of the numbers that the ranks give.
   std::int64_t largest(std::int64_t own);
-  /// Returns the seconds that this rank has spent in gathers: for other ranks, and for the transport of bytes.
+  /// Returns the seconds that this rank has spent in gathers and exchanges: for other ranks, and for the transport of
+  /// bytes.
   double seconds_in_gathers() const { return seconds_in_gathers_; }
 
  private:
   struct Notice;
 
-  std::vector<Notice> exchange(const Notice& own);
+  std::vector<Notice> notices(const Notice& own);
   void meet_with(const Notice& own);
   void end_with(const Notice& own) noexcept;
-  void gather_with_limit(std::span<const std::byte> own, std::span<std::byte> all);
+  template <class F>
+  void timed(const F& call);
+  template <class F>
+  void with_limit(const F& call);
 
   Ranks& ranks_;
   std::chrono::seconds stall_timeout_;

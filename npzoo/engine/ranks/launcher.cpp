@@ -55,9 +55,7 @@ std::filesystem::path libraries_beside_launcher() {
   return {};
 }
 
-}  // namespace
-
-std::optional<Launcher> find_launcher() {
+std::optional<Launcher> launcher_in_environment() {
   using enum Launcher::Kind;
   if (const char* const wish = std::getenv("NPZOO_MPI"); wish != nullptr && std::string_view(wish) == "none") return {};
   // In this order: an mpirun within a job of Slurm sees variables of both, and started the process.
@@ -73,6 +71,15 @@ std::optional<Launcher> find_launcher() {
     return Launcher{pmix, tasks ? "srun --mpi=pmix" : "a PMIx launcher", tasks, number_in("PMIX_RANK")};
   if (tasks) return Launcher{slurm, "srun without an MPI", tasks, number_in("SLURM_PROCID")};
   return {};
+}
+
+}  // namespace
+
+std::optional<Launcher> find_launcher() {
+  auto launcher = launcher_in_environment();
+  for (const char* variable : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"})
+    if (launcher && !launcher->local_rank) launcher->local_rank = number_in(variable);
+  return launcher;
 }
 
 std::vector<std::string> mpi_libraries(const Launcher& launcher) {

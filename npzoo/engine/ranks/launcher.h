@@ -9,9 +9,10 @@ namespace npzoo {
 /// The program that started this process as one of several.
 struct Launcher {
   enum class Kind { open_mpi, pmi, pmix, slurm } kind = Kind::open_mpi;
-  std::string name;         // for messages
-  std::optional<int> size;  // processes of the job, where the environment tells
-  std::optional<int> rank;  // of this one, likewise
+  std::string name;                 // for messages
+  std::optional<int> size;          // processes of the job, where the environment tells
+  std::optional<int> rank;          // of this one, likewise
+  std::optional<int> local_rank{};  // of this one among those of its host, likewise
 };
 
 /// Read from the environment. Nothing where no launcher started this process, where the variable NPZOO_MPI is "none",

@@ -84,29 +84,17 @@ class Mpi final : public Ranks {
     if (free_ != nullptr) free_(&constants_.communicator);
   }
 
-  void gather(std::span<const std::byte> own, std::span<std::byte> all) override {
-    const int bytes = checked_size(own, all);
-    check_mpi(gather_(own.data(), bytes, constants_.byte, all.data(), bytes, constants_.byte, constants_.communicator),
-              "MPI_Allgather");
+  void gather(std::span<const std::byte> own, std::span<std::byte> all, const Meanwhile& meanwhile) override {
+    check(all.size() == own.size() * static_cast<std::size_t>(size()),
+          "[mpi] room for {} bytes found, expected {} for each of {} ranks", all.size(), own.size(), size());
+    call(gather_, own.data(), own.size(), all.data(), meanwhile);
   }
 
-  void gather_and_look(std::span<const std::byte> own, std::span<std::byte> all,
-                       const std::function<void()>& meanwhile) override {
-    const int bytes = checked_size(own, all);
-    Handle request{};
-    check_mpi(begin_gather_(own.data(), bytes, constants_.byte, all.data(), bytes, constants_.byte,
-                            constants_.communicator, &request),
-              "MPI_Iallgather");
-    constexpr int kEager = 1000;  // looks before the first pause: most waits are short
-    for (int looks = 0;; ++looks) {
-      Status status;
-      int done = 0;
-      check_mpi(test_(&request, &done, &status), "MPI_Test");
-      if (done != 0) return;
-      if (looks < kEager) continue;
-      meanwhile();
-      std::this_thread::sleep_for(std::chrono::microseconds(100));
-    }
+  void exchange(std::span<const std::byte> own, std::span<std::byte> blocks, const Meanwhile& meanwhile) override {
+    const auto ranks = static_cast<std::size_t>(size());
+    check(own.size() % ranks == 0 && blocks.size() == own.size(),
+          "[mpi] {} and {} bytes found, expected {} blocks of one size in both", own.size(), blocks.size(), size());
+    call(exchange_, own.data(), own.size() / ranks, blocks.data(), meanwhile);
   }
 
   void send_mark(int to) override {
@@ -138,35 +126,56 @@ class Mpi final : public Ranks {
   Mpi(void* library, const Constants<Handle>& constants, int rank, int size)
       : Ranks(rank, size),
         constants_(constants),
-        gather_(function<Gather>(library, "MPI_Allgather")),
-        begin_gather_(function<BeginGather>(library, "MPI_Iallgather")),
+        gather_(library, "MPI_Allgather", "MPI_Iallgather"),
+        exchange_(library, "MPI_Alltoall", "MPI_Ialltoall"),
         test_(function<Test>(library, "MPI_Test")),
         send_(function<Send>(library, "MPI_Send")),
         probe_(function<Probe>(library, "MPI_Iprobe")),
         receive_(function<Receive>(library, "MPI_Recv")) {}
 
-  int checked_size(std::span<const std::byte> own, std::span<std::byte> all) const {
-    check(own.size() <= INT_MAX, "[mpi] {} bytes of a rank found, expected at most {}", own.size(), INT_MAX);
-    check(all.size() == own.size() * static_cast<std::size_t>(size()),
-          "[mpi] room for {} bytes found, expected {} for each of {} ranks", all.size(), own.size(), size());
-    return static_cast<int>(own.size());
-  }
-
   static constexpr int kMark = 0;  // the tag of marks
   struct alignas(16) Status {
     std::array<std::byte, 64> room;  // a status has at most 32 bytes, of all libraries
   };
-  using Gather = int (*)(const void*, int, Handle, void*, int, Handle, Handle);
-  // A request is a handle like the others: a pointer or an integer.
-  using BeginGather = int (*)(const void*, int, Handle, void*, int, Handle, Handle, Handle*);
+  /// A function that all ranks call, and its form that does not wait.
+  struct Collective {
+    Collective(void* library, const char* name, const char* name_of_begin)
+        : name(name),
+          run(function<decltype(run)>(library, name)),
+          begin(function<decltype(begin)>(library, name_of_begin)) {}
+    const char* name;
+    int (*run)(const void*, int, Handle, void*, int, Handle, Handle);
+    // A request is a handle like the others: a pointer or an integer.
+    int (*begin)(const void*, int, Handle, void*, int, Handle, Handle, Handle*);
+  };
   using Test = int (*)(Handle*, int*, Status*);
   using Send = int (*)(const void*, int, Handle, int, int, Handle);
   using Probe = int (*)(int, int, Handle, int*, Status*);
   using Receive = int (*)(void*, int, Handle, int, int, Handle, Status*);
 
+  void call(const Collective& f, const void* own, std::size_t size, void* all, const Meanwhile& meanwhile) {
+    check(size <= INT_MAX, "[mpi] {} bytes for a rank found, expected at most {}", size, INT_MAX);
+    const int bytes = static_cast<int>(size);
+    if (!meanwhile)
+      return check_mpi(f.run(own, bytes, constants_.byte, all, bytes, constants_.byte, constants_.communicator),
+                       f.name);
+    Handle request{};
+    check_mpi(f.begin(own, bytes, constants_.byte, all, bytes, constants_.byte, constants_.communicator, &request),
+              f.name);
+    constexpr int kEager = 1000;  // looks before the first pause: most waits are short
+    for (int looks = 0;; ++looks) {
+      Status status;
+      int done = 0;
+      check_mpi(test_(&request, &done, &status), "MPI_Test");
+      if (done != 0) return;
+      if (looks < kEager) continue;
+      meanwhile();
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+  }
+
   Constants<Handle> constants_;
-  Gather gather_;
-  BeginGather begin_gather_;
+  Collective gather_, exchange_;
   Test test_;
   Send send_;
   Probe probe_;

@@ -1,9 +1,12 @@
 #include "npzoo/engine/ranks/program_facts.h"
 
 #include "npzoo/engine/cpu/context.h"
+#include "npzoo/engine/cuda/gpu.h"
+#include "npzoo/engine/device.h"
 #include "npzoo/engine/io/byte_hash.h"
 #include "npzoo/engine/io/file.h"
 #include "npzoo/engine/io/own_file.h"
+#include "npzoo/engine/precision.h"
 
 namespace npzoo {
 
@@ -28,7 +31,12 @@ std::string digest_of_program() {
 }  // namespace
 
 std::vector<Job::Fact> program_facts() {
-  return {{"program", digest_of_program()}, {"instruction set", std::string(to_string(active_isa()))}};
+  constexpr std::size_t kLongest = 63;
+  const bool gpu = default_device() == Device::cuda;
+  return {{"program", digest_of_program()},
+          {"instruction set", std::string(to_string(active_isa()))},
+          {"device", gpu ? gpu_runtime().info().name.substr(0, kLongest) : "cpu"},
+          {"precision", std::string(to_string(matmul_precision()))}};
 }
 
 }  // namespace npzoo

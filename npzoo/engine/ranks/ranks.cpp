@@ -7,14 +7,13 @@
 
 namespace npzoo {
 
-void OneRank::gather(std::span<const std::byte> own, std::span<std::byte> all) {
+void OneRank::gather(std::span<const std::byte> own, std::span<std::byte> all, const Meanwhile& /*meanwhile*/) {
   check(own.size() == all.size(), "[ranks] room for {} bytes found, expected {}", all.size(), own.size());
   std::ranges::copy(own, all.begin());
 }
 
-void OneRank::gather_and_look(std::span<const std::byte> own, std::span<std::byte> all,
-                              const std::function<void()>& /*meanwhile*/) {
-  gather(own, all);
+void OneRank::exchange(std::span<const std::byte> own, std::span<std::byte> blocks, const Meanwhile& meanwhile) {
+  gather(own, blocks, meanwhile);
 }
 
 void OneRank::send_mark(int to) { fail("[ranks] a mark for rank {} found, there is one rank", to); }

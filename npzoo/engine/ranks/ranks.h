@@ -19,12 +19,15 @@ class Ranks {
   int rank() const { return rank_; }
   int size() const { return size_; }
 
+  /// Called from time to time while a rank waits. All ranks give one to a call, or none does.
+  using Meanwhile = std::function<void()>;
   /// Brings the bytes of every rank, equally many of each, to all ranks, in the order of the ranks. `all` has size()
   /// times as many bytes as `own`.
-  virtual void gather(std::span<const std::byte> own, std::span<std::byte> all) = 0;
-  /// The same; calls `meanwhile` from time to time while it waits. All ranks call this function, or all call `gather`.
-  virtual void gather_and_look(std::span<const std::byte> own, std::span<std::byte> all,
-                               const std::function<void()>& meanwhile) = 0;
+  virtual void gather(std::span<const std::byte> own, std::span<std::byte> all, const Meanwhile& meanwhile = {}) = 0;
+  /// Brings block r of `own` to rank r, which finds that of rank s as block s of `blocks`. Both have size() blocks of
+  /// equally many bytes, the same number on all ranks.
+  virtual void exchange(std::span<const std::byte> own, std::span<std::byte> blocks,
+                        const Meanwhile& meanwhile = {}) = 0;
 
   /// Sends a mark to another rank, without waiting for it. Not collective.
   virtual void send_mark(int to) = 0;
@@ -39,9 +42,8 @@ class Ranks {
 class OneRank final : public Ranks {
  public:
   OneRank() : Ranks(0, 1) {}
-  void gather(std::span<const std::byte> own, std::span<std::byte> all) override;
-  void gather_and_look(std::span<const std::byte> own, std::span<std::byte> all,
-                       const std::function<void()>& meanwhile) override;
+  void gather(std::span<const std::byte> own, std::span<std::byte> all, const Meanwhile& meanwhile = {}) override;
+  void exchange(std::span<const std::byte> own, std::span<std::byte> blocks, const Meanwhile& meanwhile = {}) override;
   void send_mark(int to) override;
   bool take_mark(int from) override;
 };

@@ -9,13 +9,14 @@ namespace npzoo {
 
 namespace {
 
-/// A power of two, so that usual numbers of cores share the work evenly: several for small batches, and in large ones
-/// few enough points in each for a core's cache.
-/// A CUDA device gets all the work at once.
-std::int64_t parts_of(const Model& model, const Task& task) {
-  if (task.xc.device() == Device::cuda || model.whole_batches()) return 1;
+/// Unless a number is `wanted`: a power of two, so that usual numbers of cores share the work evenly, several for small
+/// batches, and in large ones few enough points in each for a core's cache. A CUDA device gets all the work at once.
+std::int64_t parts_of(const Model& model, const Task& task, std::int64_t wanted) {
+  if (model.whole_batches()) return 1;
   constexpr std::int64_t kFewest = 4, kMostPoints = 640;
   const std::int64_t batch = task.xc.dim(0), points = batch * (task.xc.dim(1) + task.xt.dim(1));
+  if (wanted != 0) return std::clamp<std::int64_t>(batch, 1, wanted);
+  if (task.xc.device() == Device::cuda) return 1;
   std::int64_t parts = kFewest;
   while (parts * kMostPoints < points) parts *= 2;
   return std::clamp<std::int64_t>(batch, 1, parts);
@@ -48,6 +49,7 @@ void BatchGradients::begin(std::int64_t parts) {
   first.clear();
   for (const NamedParameter& p : parameters_) first.watch(p.parameter->value);
   for (std::int64_t i = 1; i < parts; ++i) parts_[i]->tape.follow(first);
+  if (job_ != nullptr) sum_.follow(first);
   grads_.assign(parts, nullptr);
 }
 
@@ -55,17 +57,14 @@ void BatchGradients::share(std::int64_t parts, const std::exception_ptr& failure
   job_->meet(failure);
   std::vector<PartExchange::Part> all;
   for (std::int64_t i = 0; i < parts; ++i) all.push_back({&parts_[i]->tape, grads_[i], parts_[i]->loss});
-  (*exchange_)(all);
-  for (std::int64_t i = 0; i < parts; ++i) {
-    grads_[i] = all[i].grads;
-    parts_[i]->loss = all[i].loss;
-  }
+  grads_ = (*exchange_)(all, sum_);
+  for (std::int64_t i = 0; i < parts; ++i) parts_[i]->loss = all[i].loss;
 }
 
 double BatchGradients::compute(const Model& model, const Task& given, const Draws& draws,
                                const std::function<void()>& beside, Profile* profile) {
   const Task task = model.prepared(given, draws);
-  const std::int64_t batch = task.xc.dim(0), parts = parts_of(model, task);
+  const std::int64_t batch = task.xc.dim(0), parts = parts_of(model, task, wanted_);
   begin(parts);
   const auto compute_part = [&](std::int64_t i) {
     const std::int64_t first = batch * i / parts, last = batch * (i + 1) / parts;
@@ -82,8 +81,8 @@ double BatchGradients::compute(const Model& model, const Task& given, const Draw
   };
   const RankShare own = job_ != nullptr ? RankShare::of_rank(parts, job_->rank(), job_->size()) : RankShare{0, parts};
   const auto compute_own = [&] {
-    if (parts == 1) {  // then the kernels share the threads among themselves
-      if (own.first < own.last) compute_part(0);
+    if (parts == 1 || task.xc.device() == Device::cuda) {  // then the kernels share the threads among themselves
+      for (std::int64_t i = own.first; i < own.last; ++i) compute_part(i);
       if (beside) beside();
     } else {
       thread_pool().for_range(own.last - own.first + (beside ? 1 : 0), 1, [&](std::int64_t i, std::int64_t) {

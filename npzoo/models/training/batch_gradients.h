@@ -17,13 +17,15 @@ namespace npzoo {
 
 /// Loss and gradients of a batch that is worked through in parts, some tasks each. A part is recorded and played back
 /// on one thread, while what it saved is still in that core's cache; threads meet once for each batch instead of once
-/// for each operation. The parts depend on the extents of the task alone, so no bit depends on the number of threads.
+/// for each operation. The parts depend on the extents of the task alone, so no bit depends on the number of threads
+/// or of ranks. On a CUDA device parts follow each other.
 class BatchGradients {
  public:
   /// The parameters must outlive it, and the job, whose ranks share the parts of each batch among themselves; null:
-  /// this process computes them all.
-  explicit BatchGradients(std::vector<NamedParameter> parameters, Job* job = nullptr)
-      : parameters_(std::move(parameters)), job_(job != nullptr && job->size() > 1 ? job : nullptr) {
+  /// this process computes them all. A batch has so many `parts`, at most one for each task; with 0 their number is
+  /// chosen by its size, and is 1 on a CUDA device. Models that need whole batches have one part.
+  explicit BatchGradients(std::vector<NamedParameter> parameters, Job* job = nullptr, std::int64_t parts = 0)
+      : parameters_(std::move(parameters)), job_(job != nullptr && job->size() > 1 ? job : nullptr), wanted_(parts) {
     if (job_ != nullptr) exchange_.emplace(*job_, parameters_);
   }
   BatchGradients(const BatchGradients&) = delete;
@@ -34,7 +36,7 @@ class BatchGradients {
   double compute(const Model& model, const Task& task, const Draws& draws, const std::function<void()>& beside = {},
                  Profile* profile = nullptr);
 
-  /// Returns the gradients of the last `compute`.
+  /// Returns the gradients of the last `compute`: those of its parts, or the sum of several parts.
   GradientParts parts() const { return grads_; }
 
  private:
@@ -52,8 +54,10 @@ class BatchGradients {
 
   std::vector<NamedParameter> parameters_;
   Job* job_;
+  std::int64_t wanted_;  // parts, or 0
   std::optional<PartExchange> exchange_;
   std::vector<std::unique_ptr<Part>> parts_;  // kept for their tapes' memory
+  Tape sum_;                                  // receives the sum of the parts, where ranks send that
   std::vector<const Grads*> grads_;
 };
 

@@ -11,13 +11,13 @@ struct StepProfile {
   double optimiser_ms = 0;
 };
 
-/// Makes updates on the host's threads; for a model on a CUDA device, kernel by kernel. If `beside` throws, makes no
-/// update.
+/// Makes updates on the host's threads; for a model on a CUDA device, kernel by kernel, part after part. If `beside`
+/// throws, makes no update.
 class HostStep final : public TrainingStep {
  public:
   /// See BatchGradients of the job.
-  HostStep(const Model& model, Optimiser& optimiser, Job* job = nullptr)
-      : model_(model), optimiser_(optimiser), gradients_(optimiser.parameters(), job) {}
+  HostStep(const Model& model, Optimiser& optimiser, Job* job = nullptr, std::int64_t parts = 0)
+      : model_(model), optimiser_(optimiser), gradients_(optimiser.parameters(), job, parts) {}
 
   /// Adds the costs of the next updates to `profile`; null: does not measure.
   void set_profile(StepProfile* profile) { profile_ = profile; }

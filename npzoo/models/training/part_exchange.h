@@ -11,31 +11,45 @@
 
 namespace npzoo {
 
-/// Brings losses and gradients of all parts of a batch to all ranks, as they are: every rank sums them in the order of
-/// the parts, as one process does, so no bit depends on the number of ranks.
+/// Brings losses and gradients of all parts of a batch to all ranks. Gradients are summed in the order of the parts, as
+/// one process does, so no bit depends on the number of ranks. Where little would be sent, every rank gets the
+/// gradients of all parts. Else each rank gets a slice of those of all parts, and the ranks exchange their sums.
 class PartExchange {
  public:
   /// One part, computed here or elsewhere.
   struct Part {
-    Tape* tape = nullptr;          // receives gradients from elsewhere
-    const Grads* grads = nullptr;  // set for all parts by the exchange
+    Tape* tape = nullptr;  // receives gradients from elsewhere
+    const Grads* grads = nullptr;
     double loss = 0;
   };
 
-  /// All must outlive it.
-  PartExchange(Job& job, const std::vector<NamedParameter>& parameters) : job_(job), parameters_(parameters) {}
+  /// Fewest bytes that slices must save a rank.
+  static constexpr std::size_t kWorthSlices = 256 << 10;
 
-  /// To be called after a meeting of the job. Parts of this rank's range are given, the others are filled.
-  void operator()(std::span<Part> parts);
+  /// All must outlive it.
+  PartExchange(Job& job, const std::vector<NamedParameter>& parameters, std::size_t worth_slices = kWorthSlices);
+
+  /// To be called after a meeting of the job. Parts of this rank's range are given. Sets the losses of the others, and
+  /// returns gradients whose sum is that of all: those of all parts, or one that `sum` has received.
+  std::vector<const Grads*> operator()(std::span<Part> parts, Tape& sum);
 
  private:
-  std::size_t bytes_of_part() const;
+  void gather_heads(std::span<Part> parts);
   void write(const Part& part, std::byte* to) const;
-  void read(Part& part, const std::byte* from) const;
+  /// Fills `grads` with the elements of all parameters, except those of which `present` says there are none.
+  void read(Grads& grads, const std::byte* present, const std::byte* elements) const;
+  void gather_parts(std::span<Part> parts);
+  void sum_slices(std::span<const Part> parts);
+  /// Sums the elements that a rank has received, of slice [first, last), into `to`.
+  void sum_slice(std::int64_t first, std::int64_t last, std::int64_t parts, std::byte* to) const;
+  const std::byte* head(std::int64_t part) const { return heads_.data() + part * head_bytes_; }
 
   Job& job_;
   const std::vector<NamedParameter>& parameters_;
-  std::vector<std::byte> own_, all_;
+  std::size_t worth_slices_;
+  std::int64_t head_bytes_, element_bytes_, elements_ = 0;  // of a part; its elements are those of all parameters
+  std::vector<std::byte> heads_;                            // of all parts: the loss, and which gradients there are
+  std::vector<std::byte> own_, all_, sums_;                 // kept for their memory
 };
 
 }  // namespace npzoo

@@ -63,7 +63,7 @@ Trainer::Trainer(TrainingRun run, Untrained, Job* job)
       model_(make_model(run_.spec, {.seed = run_.seed})),
       optimiser_(run_.protocol.training.optimiser, named_parameters(*model_)),
       tasks_(training_tasks(run_)),
-      step_(make_training_step(*model_, optimiser_, job)),
+      step_(make_training_step(*model_, optimiser_, job, run_.protocol.training.parts)),
       job_(job) {}
 
 Trainer::Trainer(const Checkpoint& c, Job* job) : Trainer(c.run, Untrained(), job) {

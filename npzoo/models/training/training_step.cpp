@@ -10,13 +10,14 @@
 
 namespace npzoo {
 
-std::unique_ptr<TrainingStep> make_training_step(Model& model, Optimiser& optimiser, Job* job) {
+std::unique_ptr<TrainingStep> make_training_step(Model& model, Optimiser& optimiser, Job* job, std::int64_t parts) {
   const bool on_device = default_device() == Device::cuda;
-  check(!on_device || job == nullptr || job->size() == 1,
-        "[train] {} ranks on a CUDA device found, expected one: only trainings on CPUs have several ranks",
+  check(!on_device || parts != 0 || job == nullptr || job->size() == 1,
+        "[train] {} ranks on CUDA devices found, where a batch is one part; expected --set training.parts=NUMBER, with "
+        "which any number of ranks has the same bits",
         job == nullptr ? 1 : job->size());
-  if (on_device && !model.whole_batches()) return std::make_unique<DeviceStep>(model, optimiser);
-  return std::make_unique<HostStep>(model, optimiser, job);
+  if (on_device && parts == 0 && !model.whole_batches()) return std::make_unique<DeviceStep>(model, optimiser);
+  return std::make_unique<HostStep>(model, optimiser, job, parts);
 }
 
 double HostStep::operator()(const Task& task, const Draws& draws, double learning_rate, double clip_norm,

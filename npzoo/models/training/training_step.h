@@ -21,8 +21,9 @@ class TrainingStep {
                             const std::function<void()>& beside = {}) = 0;
 };
 
-/// For the default device: HostStep or DeviceStep. Model, optimiser and job must outlive it. Throws Error where several
-/// ranks are to share the steps of a model on a CUDA device.
-std::unique_ptr<TrainingStep> make_training_step(Model& model, Optimiser& optimiser, Job* job = nullptr);
+/// For the default device: HostStep or DeviceStep. Model, optimiser and job must outlive it. Batches have so many
+/// `parts`, or as many as BatchGradients chooses for 0. Throws Error if several ranks are to share batches of one part.
+std::unique_ptr<TrainingStep> make_training_step(Model& model, Optimiser& optimiser, Job* job = nullptr,
+                                                 std::int64_t parts = 0);
 
 }  // namespace npzoo
