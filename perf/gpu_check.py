@@ -340,15 +340,26 @@ def perform(name, check, folder, checks, logs):
     return {"name": name, "status": status, "seconds": seconds, "detail": detail}
 
 
+def passed_before(path, record):
+    """What passed in an earlier record of the same kernels on the same GPU, by name, with the commit it passed at."""
+    earlier = json.loads(path.read_text())
+    for key in ("gpu", "driver", "sources"):
+        if earlier[key] != record[key]:
+            raise ValueError(f"{path} has other {key}; expected a record of these kernels on this GPU")
+    return {check["name"]: {"commit": earlier["commit"], **check}
+            for check in earlier["checks"] if check["status"] == "passed" and check["name"] != "build"}
+
+
 def perform_all(options, checks, folder, record, logs):
     """Runs `jobs` of them at a time. The record is written after each, since a machine may go away at any time."""
     chosen = [(name, check) for name, check in checks.all()
               if not options.checks or any(word in name for word in options.checks.split(","))]
-    results = [None] * len(chosen)
+    before = passed_before(options.resume, record) if options.resume else {}
+    results = [before.get(name) for name, _ in chosen]
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         try:
             tasks = {pool.submit(perform, name, check, folder, checks, logs): i
-                     for i, (name, check) in enumerate(chosen)}
+                     for i, (name, check) in enumerate(chosen) if not results[i]}
             for task in concurrent.futures.as_completed(tasks):
                 results[tasks[task]] = task.result()
                 record["checks"] = [result for result in results if result]
@@ -415,6 +426,7 @@ def parse_options():
     parser.add_argument("--quick", action="store_true", help="fewer models, repetitions and sanitized tests")
     parser.add_argument("--jobs", type=int, default=1, help="checks that run at a time, and pieces of a test program")
     parser.add_argument("--checks", help="only those whose names have one of these words in them, like test_,memcheck")
+    parser.add_argument("--resume", type=pathlib.Path, metavar="RECORD", help="run only what has not passed there")
     parser.add_argument("--out", type=pathlib.Path, help="the record's path; of an emulated device there is none without it")
     options = parser.parse_args()
     if options.jobs < 1:

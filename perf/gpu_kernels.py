@@ -1,90 +1,97 @@
 #!/usr/bin/env python3
-"""Tells which kernels the time of a case of perf/compare.py goes to, as NVIDIA's profiler (ncu) sees them:
+"""Tells which kernels the time of a case of perf/compare.py goes to, and how much of it passes between kernels:
 
-    ninja -C build perf/perf_worker
-    perf/gpu_kernels.py --worker build/perf/perf_worker --cases gp1d-training,tnp-d-context-1e4 --precision bf16
+    ninja -C build perf/perf_worker perf/libgpu_trace.so
+    perf/gpu_kernels.py --build build --cases gp1d-training,tnp-d-context-1e4 --precision bf16
 
-The program runs three and then four repetitions; what it launches more the second time is one repetition. Kernels run one by
-one there, so the sum lacks the time between them and what runs side by side.
+CUPTI notes when each kernel of the program ran, those of captured graphs included. After some repetitions to warm up and a
+pause, all kernels that follow belong to the repetitions that count.
 """
 
 import argparse
 import collections
-import csv
 import json
+import os
 import pathlib
 import re
-import subprocess
 import sys
 import tempfile
+import time
 
 from compare_cases import SUITES
-from compare_programs import ROOT
-from gpu_check import tool
+from compare_programs import ROOT, Child, Problem
 
-METRICS = {"gpu__time_duration.sum": 1e-3, "dram__bytes.sum": 1e-6, "launch__grid_size": 1, "launch__block_size": 1}
+PAUSE = 0.3  # s
+WARM_UP = 5
 
 
-def launches(options, case, repetitions):
-    """[(name, [µs, MB, blocks, threads of a block])] in the order of launching."""
+def kernels_of(options, case):
+    """([(begin, end, blocks, threads, name)] in ns, milliseconds of a repetition without CUPTI's buffers)"""
     with tempfile.TemporaryDirectory() as folder:
-        log = pathlib.Path(folder) / "log"
-        command = [options.ncu, "--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none", "--metrics",
-                   ",".join(METRICS), "--log-file", log, options.worker, json.dumps(case)]
-        done = subprocess.run(list(map(str, command)), input=json.dumps({"run": repetitions}) + "\n", text=True, cwd=ROOT,
-                              capture_output=True, timeout=300)
-        lines = [line for line in log.read_text().splitlines() if line.startswith('"')] if log.exists() else []
-        if done.returncode != 0 or not lines:
-            told = (done.stderr.strip() or done.stdout.strip() or (log.read_text() if log.exists() else "")).splitlines()
-            raise RuntimeError(f"ncu ended with status {done.returncode}: {' / '.join(told[-3:])}")
-    rows = csv.DictReader(lines)
-    next(rows)  # units
-    return [(row["Kernel Name"], [scale * float(row[metric].replace(",", "")) for metric, scale in METRICS.items()])
-            for row in rows]
+        trace = pathlib.Path(folder) / "trace"
+        os.environ["NPZOO_GPU_TRACE"] = str(trace)
+        os.environ["CUDA_INJECTION64_PATH"] = str(options.build / "perf/libgpu_trace.so")
+        child = Child("npzoo's worker", [options.build / "perf/perf_worker"], case, "ninja -C BUILD perf/perf_worker")
+        try:
+            child.ask(run=WARM_UP)
+            time.sleep(PAUSE)
+            child.ask(run=options.repetitions)
+            child.process.stdin.close()
+            child.process.wait(timeout=60)
+        finally:
+            child.process.stdin = None
+            child.close()
+        rows = [line.split(" ", 4) for line in trace.read_text().splitlines()]
+    kernels = sorted((*map(int, row[:4]), row[4]) for row in rows)
+    gaps = [after[0] - before[1] for before, after in zip(kernels, kernels[1:])]
+    last = max((i for i, gap in enumerate(gaps) if gap > PAUSE / 2 * 1e9), default=None)
+    if last is None:
+        raise Problem(f"{len(kernels)} kernels were noted and no pause between them")
+    return kernels[last + 1:]
 
 
 def short(name):
-    """Without what all have in common, and without types of arguments."""
-    name = re.sub(r"npzoo::|<unnamed>::|\(anonymous namespace\)::|\bvoid |\bcuda::", "", name)
-    return re.sub(r"\(.*$", "", name)[:110]
+    """Without what all have in common."""
+    names = re.findall(r"\d+([A-Za-z_]\w*)", name) if name.startswith("_Z") else [name]
+    return " ".join(n for n in names if not re.match(r"(npzoo|_GLOBAL__N|cuda$)", n))[:100]
 
 
 def report(options, name, case):
-    few, many = launches(options, case, 3), launches(options, case, 4)
-    once = many[len(few):]
-    kernels = collections.defaultdict(list)
-    for kernel, figures in once:
-        kernels[short(kernel)].append(figures)
-    total = sum(figures[0] for _, figures in once)
-    print(f"\n## {name}, {case['precision']}: {len(once)} launches, {total:.0f} µs")
-    print(f"{'µs':>9} {'share':>6} {'count':>5} {'µs each':>8} {'GB/s':>6} {'blocks':>8} {'threads':>7}  kernel")
-    for kernel, rows in sorted(kernels.items(), key=lambda item: -sum(row[0] for row in item[1]))[:options.rows]:
-        time, megabytes = sum(row[0] for row in rows), sum(row[1] for row in rows)
-        print(f"{time:9.1f} {100 * time / total:5.1f}% {len(rows):5} {time / len(rows):8.2f} {1e3 * megabytes / time:6.0f} "
-              f"{rows[0][2]:8.0f} {rows[0][3]:7.0f}  {kernel}", flush=True)
+    kernels = kernels_of(options, case)
+    span = (kernels[-1][1] - kernels[0][0]) / 1e3 / options.repetitions
+    total = sum(end - begin for begin, end, *_ in kernels) / 1e3 / options.repetitions
+    print(f"\n## {name}, {case['precision']}: {span:.0f} µs, of which {total:.0f} in {len(kernels) / options.repetitions:.0f} "
+          "kernels")
+    groups = collections.defaultdict(list)
+    for begin, end, blocks, threads, kernel in kernels:
+        groups[short(kernel)].append((end - begin, blocks, threads))
+    print(f"{'µs':>9} {'share':>6} {'count':>6} {'µs each':>8} {'blocks':>8} {'threads':>7}  kernel")
+    for kernel, rows in sorted(groups.items(), key=lambda item: -sum(row[0] for row in item[1]))[:options.rows]:
+        time_of_all, count = sum(row[0] for row in rows) / 1e3 / options.repetitions, len(rows) / options.repetitions
+        print(f"{time_of_all:9.1f} {100 * time_of_all / span:5.1f}% {count:6.1f} {time_of_all / count:8.2f} {rows[0][1]:8} "
+              f"{rows[0][2]:7}  {kernel}", flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--worker", type=pathlib.Path, default=ROOT / "build/perf/perf_worker")
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="build folder")
     parser.add_argument("--cases", required=True, help="names of cases, separated by commas")
     parser.add_argument("--precision", choices=["float32", "tf32", "bf16"], default="float32")
+    parser.add_argument("--repetitions", type=int, default=10)
     parser.add_argument("--rows", type=int, default=25, help="kernels of a table")
     options = parser.parse_args()
-    options.worker = options.worker.resolve()
-    options.ncu = tool("ncu")
-    if not options.ncu:
-        parser.error("there is no ncu (NVIDIA Nsight Compute)")
+    options.build = options.build.resolve()
     cases = {name: case for suite in SUITES.values() for name, case in suite.items()}
-    failed = 0
-    for name in options.cases.split(","):
+    names = options.cases.split(",")
+    for name in names:
         if name not in cases:
             parser.error(f"there is no case '{name}'; expected: {', '.join(cases)}")
-    for name in options.cases.split(","):
+    failed = 0
+    for name in names:
         case = {**cases[name], "device": "cuda", "precision": options.precision, "threads": 1, "seed": 0}
         try:
             report(options, name, case)
-        except (OSError, RuntimeError, subprocess.TimeoutExpired) as error:
+        except (OSError, Problem) as error:
             print(f"gpu_kernels.py: error: {name}: {error}", file=sys.stderr, flush=True)
             failed += 1
     return 1 if failed else 0
