@@ -19,8 +19,9 @@ TrainingRun run_of(const std::string& model, std::int64_t tasks, const RunOption
   TrainingRun run = small_run(options);
   run.spec = small_model(model);
   if (model == "tnp-kr-fast") run.spec.config["redraw_every"] = std::int64_t{2};
+  if (default_device() == Device::cuda)
+    run.protocol = with_changes(run.protocol, std::vector<std::string>{"training.parts=4"});
   run.protocol.training.batch_size = tasks;
-  if (default_device() == Device::cuda) run.protocol.training.parts = 4;
   return run;
 }
 
