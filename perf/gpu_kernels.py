@@ -51,9 +51,9 @@ def kernels_of(options, case):
 
 
 def short(name):
-    """Without what all have in common."""
-    names = re.findall(r"\d+([A-Za-z_]\w*)", name) if name.startswith("_Z") else [name]
-    return " ".join(n for n in names if not re.match(r"(npzoo|_GLOBAL__N|cuda$)", n))[:100]
+    """Without types of arguments and what all have in common."""
+    name = re.sub(r"npzoo::|\(anonymous namespace\)::|^void |::operator\(\)", "", name)
+    return re.sub(r"\(.*$", "", re.sub(r"\{lambda\([^{}]*\)#\d+\}", "lambda", name))[:100]
 
 
 def report(options, name, case):
@@ -81,7 +81,7 @@ def main():
     parser.add_argument("--rows", type=int, default=25, help="kernels of a table")
     options = parser.parse_args()
     options.build = options.build.resolve()
-    cases = {name: case for suite in SUITES.values() for name, case in suite.items()}
+    cases = {name: case for suite in reversed(SUITES.values()) for name, case in suite.items()}  # the first of a name
     names = options.cases.split(",")
     for name in names:
         if name not in cases:

@@ -2,6 +2,7 @@
 /// lines "begin end blocks threads name" in the file NPZOO_GPU_TRACE, times in ns. perf/gpu_kernels.py reads them.
 
 #include <cupti.h>
+#include <cxxabi.h>
 
 #include <cinttypes>
 #include <cstdint>
@@ -23,9 +24,12 @@ void CUPTIAPI write_buffer(CUcontext, std::uint32_t, std::uint8_t* buffer, std::
   while (cuptiActivityGetNextRecord(buffer, used, &record) == CUPTI_SUCCESS) {
     if (record->kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) continue;
     const auto& k = *reinterpret_cast<const CUpti_ActivityKernel10*>(record);
+    int status = 0;
+    char* const name = abi::__cxa_demangle(k.name, nullptr, nullptr, &status);
     std::fprintf(output, "%" PRIu64 " %" PRIu64 " %lld %lld %s\n", k.start, k.end,
                  static_cast<long long>(k.gridX) * k.gridY * k.gridZ,
-                 static_cast<long long>(k.blockX) * k.blockY * k.blockZ, k.name);
+                 static_cast<long long>(k.blockX) * k.blockY * k.blockZ, status == 0 ? name : k.name);
+    std::free(name);
   }
   std::free(buffer);
 }
