@@ -56,10 +56,6 @@ CorrelationSlope slope_of(const GpHyperparameters& h, double square) {
   return {};
 }
 
-std::int64_t category_at(double u, std::int64_t count) {
-  return std::clamp(static_cast<std::int64_t>(u * static_cast<double>(count)), std::int64_t{0}, count - 1);
-}
-
 /// The distance of two points along input `d`.
 double distance(const GpHyperparameters& h, std::size_t d, const double* a, const double* b) {
   if (!h.is_category(d)) return a[d] - b[d];

@@ -13,6 +13,7 @@
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/io/file.h"
 #include "npzoo/engine/io/text.h"
+#include "npzoo/models/applications/optimise/surrogate.h"
 
 namespace npzoo {
 
@@ -107,11 +108,6 @@ Axis read_axis(TomlReader& table) {
   return axis;
 }
 
-/// The number of the choice at coordinate u of the unit cube.
-double choice_at(const Axis& axis, double u) {
-  return std::clamp(std::floor(u * static_cast<double>(axis.choices.size())), 0.0, axis.high);
-}
-
 /// With few digits, and within the bounds.
 double short_value(const Axis& axis, double x) {
   constexpr int kDigits = 6;
@@ -124,7 +120,7 @@ double short_value(const Axis& axis, double x) {
 
 /// The value at coordinate u of the unit cube.
 double value_at(const Axis& axis, double u) {
-  if (axis.categorical()) return choice_at(axis, u);
+  if (axis.categorical()) return static_cast<double>(category_at(u, std::ssize(axis.choices)));
   return axis.logarithmic ? std::exp(std::log(axis.low) + u * (std::log(axis.high) - std::log(axis.low)))
                           : axis.low + u * (axis.high - axis.low);
 }

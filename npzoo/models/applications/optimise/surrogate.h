@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -33,6 +35,13 @@ struct Judged {
   std::vector<double> value;  // (B, N)
   std::vector<double> d_x;    // (B, N, D)
 };
+
+/// The number of the category, of `count`, that coordinate u of the unit cube stands for: ⌊u count⌋, the first or last
+/// one beyond the cube, and the first one for NaN.
+inline std::int64_t category_at(double u, std::int64_t count) {
+  const double category = std::floor(u * static_cast<double>(count)), last = static_cast<double>(count - 1);
+  return category > 0 ? static_cast<std::int64_t>(std::min(category, last)) : 0;
+}
 
 /// Beliefs about B functions of the unit cube, of which the same number of values has been observed. Values are not
 /// standardised; a surrogate may do that itself.
