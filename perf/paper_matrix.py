@@ -161,7 +161,7 @@ ITEMS = {
         figure("3a", "orders of the targets, one permutation", "trial `orders`", "short", "12,000 of 250,000 updates"),
         figure("3b", "orders of the targets, five permutations", "`--set models.taylorformer.permutation_repeats=5`", "owed"),
         figure(4, "validation curves", "`metrics.jsonl` of a training", "owed", "weights of table 1; no command draws the curves"),
-        figure(5, "without LocalTaylor, without MHA-X", "–", "owed", "no option switches them off"),
+        figure(5, "without LocalTaylor, without MHA-X", "`npzoo train --protocol taylorformer/gp-rbf --set models.taylorformer.local_taylor=false`, `mha_x=false`", "owed"),
         figure(6, "samples of electricity", "`npzoo predict --samples --plot`", "impossible", "another client's data"),
     ],
 }

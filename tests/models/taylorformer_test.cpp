@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <set>
+
 #include "npzoo/models/predictions/autoregressive.h"
 #include "npzoo/models/training/batch_gradients.h"
 #include "npzoo/ops/gather/gather.h"
@@ -70,6 +72,9 @@ Tensor grid(std::int64_t batch, std::int64_t from, std::int64_t count) {
   return x.to(default_device());
 }
 
+/// The ablations have none.
+bool sees_neighbours(const ModelCase& c) { return !c.spec.config.contains("local_taylor"); }
+
 Tensor mean_of_slopes(Model& model) {
   for (const auto& [name, parameter] : named_tensors(model))
     if (name == "features.mean") return parameter->value;
@@ -100,6 +105,10 @@ TEST_CASE("identity 15: without its head Taylorformer's mean is the nearest valu
     }
     const Tensor x = concat({task.xc, task.xt}, 1), y = concat({task.yc, task.yt}, 1);
     const Tensor found = given_before(*model, task, task.yt).mean;
+    if (!sees_neighbours(c)) {
+      CHECK(same_bits(found, Tensor::zeros_like(found)));
+      continue;
+    }
     CHECK(same_bits(found, slice(slice(local_taylor(x, y, 6, {}, 6).y_near, 2, 0, model->dim_y()), 1, 0, 5)));
     if (one_input) CHECK(same_bits(found, slice(y, 1, 5, 10)));
   }
@@ -134,6 +143,25 @@ TEST_CASE("taylorformer: the value of a target changes nothing of itself and tho
   }
 }
 
+TEST_CASE("taylorformer: its ablations lack the weights of what is left out") {
+  const auto names_of = [](const ModelCase& c) {
+    const auto model = make_model(c.spec);
+    std::set<std::string> names;
+    for (const auto& [name, parameter] : named_tensors(*model)) names.insert(name.substr(0, name.find('.')));
+    return names;
+  };
+  for (const ModelCase& c : taylorformers()) {
+    CAPTURE(c.label);
+    CHECK(names_of(c).contains("features") == sees_neighbours(c));
+    CHECK(names_of(c).contains("x_stream") == !c.spec.config.contains("mha_x"));
+    CHECK(names_of(c).contains("xy_stream"));
+  }
+  ModelSpec spec = small_model("taylorformer");
+  spec.config["local_taylor"] = false;
+  spec.config["p"] = std::int64_t{1};
+  CHECK(error_of([&] { make_model(spec); }).ends_with("p 1 found, expected 0 without local_taylor"));
+}
+
 TEST_CASE("taylorformer: a target at the place of another point does not reveal its own value") {
   for (const ModelCase& c : both_models()) {
     CAPTURE(c.label);
@@ -155,7 +183,7 @@ TEST_CASE("taylorformer: a target at the place of another point does not reveal 
 
 TEST_CASE("identity 16: the last layer of MHA-X with uniform weights smooths the values that are seen") {
   const auto model = varied_model(small_model("taylorformer"));
-  MultiheadAttention& last = dynamic_cast<Taylorformer&>(*model).x_stream.layers.back().attention;
+  MultiheadAttention& last = dynamic_cast<Taylorformer&>(*model).x_stream->layers.back().attention;
   for (Parameter* parameter : {&last.query.weight, &last.query.bias})
     parameter->value = Tensor::zeros_like(parameter->value);
   const Tensor h = normal<double>({3, 7, last.query.weight.value.dim(1)}, 1), y = normal<double>({3, 7, 1}, 2);
@@ -263,7 +291,7 @@ TEST_CASE("taylorformer: slopes are normalised over a batch, in parts and with a
       Draws draws = some_draws().from(b);
       rows += model->loss(task_row(task, b), draws).item() / 8;
     }
-    CHECK(std::abs(rows - whole) > 1e-6);
+    CHECK((std::abs(rows - whole) > 1e-6) == sees_neighbours(c));
     for (const int threads : {1, 2}) {
       CAPTURE(threads);
       const ThreadCount count(threads);

@@ -35,13 +35,28 @@ TaylorFeatures::TaylorFeatures(const TaylorFeaturesConfig& config) : config_(con
 }
 
 std::int64_t TaylorFeatures::x_width() const {
-  return config_.dim_x * config_.encoding + 2 * config_.dim_x * config_.dim_x;
+  return config_.dim_x * config_.encoding + (config_.local ? 2 * config_.dim_x * config_.dim_x : 0);
 }
 
-std::int64_t TaylorFeatures::xy_width() const { return config_.dim_y * (1 + 4 * config_.dim_x) + 1 + x_width(); }
+std::int64_t TaylorFeatures::xy_width() const {
+  return config_.dim_y * (config_.local ? 1 + 4 * config_.dim_x : 1) + 1 + x_width();
+}
+
+Tensor TaylorFeatures::encoded(const Tensor& x) const {
+  return input_encoding(x, config_.encoding, config_.least, 100 * config_.most / config_.least);
+}
+
+TaylorInputs TaylorFeatures::without_neighbours(const TaylorPoints& points, std::int64_t first) const {
+  const std::int64_t all = points.x.dim(1), context = std::max<std::int64_t>(points.context - first, 0);
+  const Tensor x = slice(points.x, 1, first, all), y = slice(points.y, 1, first, all), of_x = encoded(x);
+  const Tensor key = concat({y, filled(x, 0), of_x}, 2), hidden = concat({zeros_like(y), filled(x, 1), of_x}, 2);
+  return {concat({slice(key, 1, 0, context), slice(hidden, 1, context, all - first)}, 1), key, y, zeros_like(y),
+          x_width()};
+}
 
 TaylorInputs TaylorFeatures::operator()(const TaylorPoints& points, std::int64_t first,
                                         const Tensor& statistics) const {
+  if (!config_.local) return without_neighbours(points, first);
   const std::int64_t all = points.x.dim(1), context = std::max<std::int64_t>(points.context - first, 0);
   const LocalTaylor near = local_taylor(points.x, points.y, points.context, points.lengths, first, points.noise);
   const std::int64_t channels = near.derivative.dim(2);
@@ -50,9 +65,7 @@ TaylorInputs TaylorFeatures::operator()(const TaylorPoints& points, std::int64_t
   const Tensor normal = div(sub(near.derivative, centre), sqrt(affine(spread, 1, kEpsilon))),
                derivative = add(mul(normal, gain.value), bias.value);
   const Tensor x = slice(points.x, 1, first, all), y = slice(points.y, 1, first, all);
-  const Tensor of_x = concat({input_encoding(x, config_.encoding, config_.least, 100 * config_.most / config_.least),
-                              near.x_difference, near.x_near},
-                             2);
+  const Tensor of_x = concat({encoded(x), near.x_difference, near.x_near}, 2);
   const Tensor own = concat({y, near.y_difference, derivative, near.kept}, 2);
   const Tensor shared = concat({near.y_near, filled(x, 0), of_x}, 2), key = concat({own, shared}, 2);
   // A target's own channels are hidden from its query, which a flag says.
@@ -63,6 +76,7 @@ TaylorInputs TaylorFeatures::operator()(const TaylorPoints& points, std::int64_t
 }
 
 Tensor TaylorFeatures::statistics(std::span<const TaylorPoints> orders, const Tensor& target_lengths) const {
+  if (!config_.local) return {};
   std::vector<Tensor> derivatives;
   for (const TaylorPoints& points : orders)
     derivatives.push_back(local_taylor(points.x, points.y, points.context, points.lengths, 0, points.noise)
@@ -106,7 +120,7 @@ void TaylorFeatures::keep(const Tensor& statistics) {
 }
 
 Tensor TaylorFeatures::draw_noise(std::int64_t batch, std::int64_t points, const Tensor& like, Draws& draws) const {
-  if (config_.dim_x == 1 || config_.neighbour_noise == 0) return {};
+  if (!config_.local || config_.dim_x == 1 || config_.neighbour_noise == 0) return {};
   std::vector<Tensor> of_neighbours;
   for (std::int64_t n = 0; n < config_.dim_x; ++n)
     of_neighbours.push_back(reshape(draws.normal(1, batch, {points, config_.dim_x}, like.dtype(), like.device()),
@@ -115,6 +129,7 @@ Tensor TaylorFeatures::draw_noise(std::int64_t batch, std::int64_t points, const
 }
 
 void TaylorFeatures::visit(ModuleVisitor& visitor) {
+  if (!config_.local) return;
   visitor("gain", gain);
   visitor("bias", bias);
   visitor("mean", mean);

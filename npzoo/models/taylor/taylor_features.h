@@ -14,6 +14,7 @@ struct TaylorFeaturesConfig {
   std::int64_t encoding = 32;     // channels for each input
   double least = 0.1, most = 1;   // periods of the encoding: from the least on, over 100 times as much as between them
   double neighbour_noise = 0.01;  // deviation of what is added to neighbours' x; for two inputs alone
+  bool local = true;              // features of neighbours; without them a point has its place and its value alone
   int order = 0;                  // p of the expansion that means are predicted relative to, 0 or 1
 };
 
@@ -22,7 +23,7 @@ struct TaylorInputs {
   Tensor query;   // (R, n, xy width): of targets nothing that their own values tell
   Tensor key;     // (R, n, xy width): with it
   Tensor values;  // (R, n, Dy), y itself
-  Tensor anchor;  // (R, n, Dy): the expansion around the nearest point
+  Tensor anchor;  // (R, n, Dy): the expansion around the nearest point; 0 without neighbours
   std::int64_t x_width;
 
   /// The last channels, which say nothing of values but the neighbours' x.
@@ -62,6 +63,9 @@ class TaylorFeatures {
   Parameter gain, bias, mean, variance;  // (C), the last two not trained
 
  private:
+  TaylorInputs without_neighbours(const TaylorPoints& points, std::int64_t first) const;
+  Tensor encoded(const Tensor& x) const;
+
   TaylorFeaturesConfig config_;
 };
 

@@ -54,8 +54,8 @@ class Taylorformer::Targets final : public TargetPaths {
   Targets(const Taylorformer& model, const std::shared_ptr<const TaylorformerState>& state, Tensor xt)
       : TargetPaths(state, xt, after_noise(model, *state, xt), state->samples,
                     {.dim_y = model.dim_y(),
-                     .numbers = 2 * std::ssize(model.x_stream.layers) *
-                                (model.x_stream.key_width() + model.xy_stream.key_width())}),
+                     .numbers = 2 * std::ssize(model.xy_stream.layers) *
+                                ((model.x_stream ? 2 : 1) * model.xy_stream.key_width())}),
         model_(model),
         state_(state) {
     Draws draws = state->for_targets;
@@ -115,10 +115,11 @@ class Taylorformer::Targets final : public TargetPaths {
     if (state_->noise.defined())
       points.noise = along_paths(concat({state_->noise, slice(noise_, 1, 0, count + n)}, 1), rows);
     const TaylorInputs in = model_.features(points, points.context + count);
-    const Tensor of_x = model_.x_stream(state_->x, context.lengths, path.of_x, in.of_x(in.query), in.of_x(in.key),
-                                        in.values, given, path.of_x),
-                 of_xy = model_.xy_stream(state_->xy, context.lengths, path.of_xy, in.query, in.key, in.values, given,
-                                          path.of_xy);
+    const Tensor of_x = model_.x_stream ? (*model_.x_stream)(state_->x, context.lengths, path.of_x, in.of_x(in.query),
+                                                             in.of_x(in.key), in.values, given, path.of_x)
+                                        : Tensor();
+    const Tensor of_xy =
+        model_.xy_stream(state_->xy, context.lengths, path.of_xy, in.query, in.key, in.values, given, path.of_xy);
     path.x = concat({path.x, slice(x, 1, 0, given)}, 1);
     path.y = concat({path.y, slice(y, 1, 0, given)}, 1);
     return model_.head(of_x, of_xy, in.anchor);
@@ -136,7 +137,8 @@ class Taylorformer::Targets final : public TargetPaths {
       const Tensor& like = targets.xt();
       path_ = {Tensor::zeros({rows, 0, like.dim(2)}, like.dtype(), like.device()),
                Tensor::zeros({rows, 0, targets.model_.dim_y()}, like.dtype(), like.device()),
-               targets.model_.x_stream.nothing(rows, like), targets.model_.xy_stream.nothing(rows, like)};
+               targets.model_.x_stream ? targets.model_.x_stream->nothing(rows, like) : TaylorStream::Encoded(),
+               targets.model_.xy_stream.nothing(rows, like)};
     }
 
     /// On the way the target before this one, whose value is known by now, joins the path.
@@ -160,16 +162,20 @@ class Taylorformer::Targets final : public TargetPaths {
 
 Taylorformer::Taylorformer(const TaylorformerConfig& config, Initializer& init)
     : features(config.features),
-      x_stream(features.x_width(),
-               {config.heads, config.head_width, config.width, config.layers, config.features.dim_y}, init),
+      x_stream(config.inputs_alone
+                   ? std::optional<TaylorStream>(std::in_place, features.x_width(),
+                                                 TaylorStreamConfig{config.heads, config.head_width, config.width,
+                                                                    config.layers, config.features.dim_y},
+                                                 init)
+                   : std::nullopt),
       xy_stream(features.xy_width(), {config.heads, config.head_width, config.width, config.layers}, init),
-      join(2 * config.width, config.width, init),
+      join((config.inputs_alone ? 2 : 1) * config.width, config.width, init),
       mean(config.width, config.features.dim_y, init),
       deviation(config.width, config.features.dim_y, init),
       config_(config) {}
 
 Moments Taylorformer::head(const Tensor& x, const Tensor& xy, const Tensor& anchor) const {
-  const Tensor h = join(concat({x, xy}, 2));
+  const Tensor h = join(x.defined() ? concat({x, xy}, 2) : xy);
   Moments moments = gaussian_head(concat({mean(h), deviation(h)}, 2), config_.std);
   moments.mean = add(moments.mean, anchor);
   return moments;
@@ -185,11 +191,11 @@ std::unique_ptr<ContextState> Taylorformer::do_condition(const Context& context,
   auto state = std::make_unique<TaylorformerState>(points, before, samples, draws);
   state->noise = noise;
   const TaylorInputs in = features({points.xc, points.yc, count, points.lengths, noise}, 0);
-  state->x = x_stream.encode(in.of_x(in.key), in.values, points.lengths);
+  if (x_stream) state->x = x_stream->encode(in.of_x(in.key), in.values, points.lengths);
   state->xy = xy_stream.encode(in.key, in.values, points.lengths);
   state->x_before = slice(points.xc, 1, 0, 0);
   state->y_before = slice(points.yc, 1, 0, 0);
-  state->before_x = x_stream.nothing(batch, like);
+  if (x_stream) state->before_x = x_stream->nothing(batch, like);
   state->before_xy = xy_stream.nothing(batch, like);
   return state;
 }
@@ -225,12 +231,14 @@ Moments Taylorformer::of_targets(const TaylorPoints& points, const Tensor& stati
     return stream(encoded, points.lengths, stream.nothing(points.x.dim(0), points.x), of_targets(query),
                   of_targets(key), of_targets(in.values), all - nc, after, dropping);
   };
-  const Tensor of_x = run(x_stream, in.of_x(in.query), in.of_x(in.key)), of_xy = run(xy_stream, in.query, in.key);
+  const Tensor of_x = x_stream ? run(*x_stream, in.of_x(in.query), in.of_x(in.key)) : Tensor();
+  const Tensor of_xy = run(xy_stream, in.query, in.key);
   if (inputs != nullptr) *inputs = in;
   return head(of_x, of_xy, of_targets(in.anchor));
 }
 
 Task Taylorformer::prepared(const Task& task, const Draws& draws) const {
+  if (!config_.features.local) return task;
   Task whole = task;
   Draws own = draws;
   whole.batch_statistics = features.statistics(arranged(task, own).points, task.target_lengths);
@@ -238,7 +246,7 @@ Task Taylorformer::prepared(const Task& task, const Draws& draws) const {
 }
 
 void Taylorformer::before_step(const Task& task, const Draws& draws) {
-  features.keep(prepared(task, draws).batch_statistics);
+  if (config_.features.local) features.keep(prepared(task, draws).batch_statistics);
 }
 
 Moments Taylorformer::in_training(const Task& task, Draws& draws, TaylorInputs* inputs) const {
@@ -267,7 +275,7 @@ Tensor Taylorformer::loss(const Task& task, Draws& draws) const {
 
 void Taylorformer::visit(ModuleVisitor& visitor) {
   visitor("features", features);
-  visitor("x_stream", x_stream);
+  if (x_stream) visitor("x_stream", *x_stream);
   visitor("xy_stream", xy_stream);
   visitor("join", join);
   visitor("mean", mean);
@@ -294,6 +302,12 @@ std::unique_ptr<Model> make_taylorformer(const ModelConfig& config, const Initia
       "neighbour_noise", "standard deviation of noise on the inputs of neighbours, for two inputs", kNonNegative, 0.01);
   c.features.order = static_cast<int>(
       reader.integer("p", "order of the Taylor expansion that means are predicted relative to", 0, 1, 0));
+  c.features.local = reader.get<bool>(
+      "local_taylor", "whether points see their neighbours, and means are relative to an expansion around them", true);
+  reader.expect(c.features.local || c.features.order == 0, "[taylorformer] p {} found, expected 0 without local_taylor",
+                c.features.order);
+  c.inputs_alone =
+      reader.get<bool>("mha_x", "whether a second stream of attention sees the inputs of points alone", true);
   c.heads = reader.size("num_heads", "attention heads");
   c.head_width = reader.size("head_dim", "width of an attention head");
   c.width = reader.size("output_shape", "width of the model");
@@ -316,6 +330,9 @@ constexpr PublishedSize kTaylorformerSizes[] = {
 constexpr const char* kSmallTaylorformers[] = {
     R"({"enc_dim": 4, "xmin": 0.1, "xmax": 2, "num_heads": 2, "head_dim": 3, "output_shape": 8, "num_layers": 2, "neighbour_noise": 0})",
     R"({"enc_dim": 4, "xmin": 0.1, "xmax": 2, "num_heads": 1, "head_dim": 5, "output_shape": 8, "num_layers": 3, "bound_std": true, "p": 1, "neighbour_noise": 0})",
+    R"({"enc_dim": 4, "xmin": 0.1, "xmax": 2, "num_heads": 2, "head_dim": 3, "output_shape": 8, "num_layers": 2, "neighbour_noise": 0, "mha_x": false})",
+    R"({"enc_dim": 4, "xmin": 0.1, "xmax": 2, "num_heads": 2, "head_dim": 3, "output_shape": 8, "num_layers": 2, "neighbour_noise": 0, "local_taylor": false})",
+    R"({"enc_dim": 4, "xmin": 0.1, "xmax": 2, "num_heads": 2, "head_dim": 3, "output_shape": 8, "num_layers": 2, "neighbour_noise": 0, "local_taylor": false, "mha_x": false})",
 };
 
 }  // namespace

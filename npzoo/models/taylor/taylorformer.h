@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "npzoo/models/prediction.h"
@@ -12,6 +13,7 @@ struct TaylorformerConfig {
   TaylorFeaturesConfig features;
   std::int64_t heads = 1, head_width = 1, width = 32, layers = 2;
   StdForm std;
+  bool inputs_alone = true;              // a second stream of attention, which sees inputs alone
   double dropout = 0;                    // within the networks, in training
   std::int64_t permutation_repeats = 0;  // in how many drawn orders of the targets a task is trained on at a time
 };
@@ -34,6 +36,9 @@ struct TaylorformerState;
 /// apart from each other, once for a batch, and compares with the values as they were.
 ///
 /// Deviations are 1e-3 more than the network's, as in the authors' losses.
+///
+/// For the ablations of the paper (section 4.3, figure 5) either contribution can be left out: the expansions and the
+/// features of neighbours, so that a point has its place and its value alone, and the stream of inputs alone.
 class Taylorformer final : public Model {
  public:
   Taylorformer(const TaylorformerConfig& config, Initializer& init);
@@ -57,8 +62,9 @@ class Taylorformer final : public Model {
   Moments teacher_forced(const Task& task, Draws& draws, TaylorInputs* inputs = nullptr) const;
 
   TaylorFeatures features;
-  TaylorStream x_stream, xy_stream;
-  Linear join;             // (E, 2 E)
+  std::optional<TaylorStream> x_stream;
+  TaylorStream xy_stream;
+  Linear join;             // (E, 2 E), or (E, E) of one stream
   Linear mean, deviation;  // (Dy, E)
 
  private:
@@ -76,7 +82,8 @@ class Taylorformer final : public Model {
   Arranged arranged(const Task& task, Draws& draws) const;
   Moments of_targets(const TaylorPoints& points, const Tensor& statistics, const Dropping& dropping,
                      TaylorInputs* inputs = nullptr) const;
-  /// Computes moments from encoded targets (R, n, E) of both streams; anchor (R, n, Dy).
+  /// Computes moments from encoded targets (R, n, E) of both streams, the first undefined if there is one; anchor
+  /// (R, n, Dy).
   Moments head(const Tensor& x, const Tensor& xy, const Tensor& anchor) const;
 
   TaylorformerConfig config_;
