@@ -39,6 +39,8 @@ NO_PROTOCOL = {
     "RMSE": ("impossible", "its times are scaled in an unknown way"),
     "NLL": ("impossible", "its times are scaled in an unknown way"),
     "delta": ("full", "the unit of the table"),  # uniform choice
+    "Autoformer": ("impossible", "how its forecasts of points got deviations is not stated"),
+    "Informer": ("impossible", "how its forecasts of points got deviations is not stated"),
 }
 
 # Trainings and scores that `npzoo reproduce` does not collect (perf/NOTES.md).
@@ -191,7 +193,8 @@ def state_of(row, results):
     if row["paper"] == "tnp-kr" and row["table"] in ("1", "2"):
         return TIMES
     if not row["protocol"]:
-        return NO_PROTOCOL[next(word for word in NO_PROTOCOL if word in row["column"])]
+        words = f"{row['row']} {row['column']}"
+        return NO_PROTOCOL[next(word for word in NO_PROTOCOL if word in words)]
     protocol = row["protocol"].split()[0]
     if found := results.get((protocol, row["test"], row["figure"], row["model"])):
         seeds = len(found["seeds"])

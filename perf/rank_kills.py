@@ -21,9 +21,10 @@ KILLS = int(sys.argv[2]) if len(sys.argv) > 2 else 100
 FLAGS = {"mpirun.openmpi": ["--oversubscribe", "--bind-to", "none"], "mpirun.mpich": []}
 LAUNCHERS = sys.argv[3:] or [name for name in FLAGS if shutil.which(name)]
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-STEPS, EVERY = 1500, 20
-RUN = ["--protocol", "quick/gp1d", "--model", "cnp", "--steps", STEPS, "--batch", 8, "--threads", 1,
-       "--checkpoint-every", EVERY]
+STEPS, EVERY = 400, 10
+# A model that is large enough for its gradients to be summed in slices.
+RUN = ["--protocol", "tnp/gp-rbf", "--model", "tnp-d", "--steps", STEPS, "--batch", 4, "--threads", 1,
+       "--set", "validation.every=0", "--checkpoint-every", EVERY]
 
 
 def read(checkpoint):

@@ -33,6 +33,10 @@ ScheduleConfig read_schedule(TomlReader reader, std::int64_t steps) {
   s.kind = schedule_kind(reader.choice("name", "learning rate over time", schedule_names()));
   if (s.kind == ScheduleKind::cosine)
     s.warmup_steps = reader.integer("warmup_steps", "updates of linear warm-up", 0, steps);
+  if (s.kind == ScheduleKind::halving) {
+    s.first = reader.integer("first", "updates before the rate is halved", 1);
+    s.every = reader.integer("every", "updates until it is halved again", 1);
+  }
   if (s.kind == ScheduleKind::one_cycle) {
     s.warmup = reader.number("warmup", "share of the updates before the peak", kBelowOne);
     s.divisor = reader.number("divisor", "peak learning rate / first one", kAtLeastOne);
@@ -52,8 +56,8 @@ TrainingConfig read_training(TomlReader reader) {
   t.keep_best =
       reader.choice("keep", "weights that count: of the best validation, or the last ones", {"best", "last"}) == "best";
   if (reader.has("parts"))
-    t.parts = reader.integer(
-        "parts", "parts of each batch, which processes can share (default: by its size; one on a GPU)", 1);
+    t.parts = reader.integer("parts",
+                             "parts of each batch, which processes can share (default: by its size; one on a GPU)", 1);
   reader.finish();
   return t;
 }

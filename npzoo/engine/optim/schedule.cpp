@@ -1,5 +1,6 @@
 #include "npzoo/engine/optim/schedule.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <numbers>
@@ -11,8 +12,12 @@ namespace npzoo {
 
 namespace {
 
-constexpr std::array<std::pair<ScheduleKind, std::string_view>, 3> kSchedules{
-    {{ScheduleKind::constant, "constant"}, {ScheduleKind::cosine, "cosine"}, {ScheduleKind::one_cycle, "one-cycle"}}};
+constexpr std::array<std::pair<ScheduleKind, std::string_view>, 4> kSchedules{{{ScheduleKind::constant, "constant"},
+                                                                               {ScheduleKind::cosine, "cosine"},
+                                                                               {ScheduleKind::halving, "halving"},
+                                                                               {ScheduleKind::one_cycle, "one-cycle"}}};
+
+constexpr std::int64_t kMostHalvings = 1100;  // nothing is left of a double
 
 /// From `begin` to `end` as `progress` goes from 0 to 1, by half a cosine.
 double half_cosine(double begin, double end, double progress) {
@@ -30,11 +35,15 @@ std::vector<std::string_view> schedule_names() {
 ScheduleKind schedule_kind(std::string_view name) {
   for (const auto& [kind, known] : kSchedules)
     if (name == known) return kind;
-  fail("[schedule] '{}' found, expected constant, cosine or one-cycle", name);
+  fail("[schedule] '{}' found, expected constant, cosine, halving or one-cycle", name);
 }
 
 double learning_rate(const ScheduleConfig& schedule, double lr, std::int64_t step, std::int64_t steps) {
   if (schedule.kind == ScheduleKind::constant) return lr;
+  if (schedule.kind == ScheduleKind::halving) {
+    const std::int64_t halvings = step < schedule.first ? 0 : 1 + (step - schedule.first) / schedule.every;
+    return std::ldexp(lr, -static_cast<int>(std::min<std::int64_t>(halvings, kMostHalvings)));
+  }
   const auto t = static_cast<double>(step), end = static_cast<double>(steps);
   if (schedule.kind == ScheduleKind::cosine) {
     const auto warmup = static_cast<double>(schedule.warmup_steps);
