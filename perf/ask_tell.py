@@ -15,6 +15,7 @@ import pathlib
 import random
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -49,7 +50,9 @@ def npzoo(program, box, f, seed, flags):
         table.write_text(",".join(names) + ",value\n")
         while True:
             done = subprocess.run([program, "optimise", "--space", space, "--tell", table, "--seed", str(seed), *flags],
-                                  capture_output=True, text=True, check=True)
+                                  capture_output=True, text=True)
+            if done.returncode != 0:
+                sys.exit(done.stderr)
             point = [float(cell) for cell in list(csv.reader(io.StringIO(done.stdout)))[1]]
             value = f(*point)
             with table.open("a") as file:
