@@ -45,6 +45,22 @@ TEST_CASE("weights: names stand for files of a folder") {
   CHECK(find_weights("tnp-d:tnp/gp-rbf") == find("tnp-d:tnp/gp-rbf")->path);
 }
 
+TEST_CASE("weights: those of the folders that programs share are found, behind those that are named") {
+  const Store store{"tnp/gp-rbf/tnp-d.safetensors"};
+  const TemporaryDirectory shared;
+  for (const char* name :
+       {"first/npzoo/weights/tnp/gp-rbf/tnp-d.safetensors", "second/npzoo/weights/a/cnp.safetensors"}) {
+    fs::create_directories((shared / name).parent_path());
+    std::ofstream(shared / name) << "";
+  }
+  const char* const before = std::getenv("XDG_DATA_DIRS");
+  const std::string kept = before ? before : "";
+  setenv("XDG_DATA_DIRS", ((shared / "first").string() + "::relative:" + (shared / "second").string()).c_str(), 1);
+  CHECK(find_weights("cnp:a") == shared / "second/npzoo/weights/a/cnp.safetensors");
+  CHECK(find_weights("tnp-d:tnp/gp-rbf") == fs::path(store.path()) / "tnp/gp-rbf/tnp-d.safetensors");
+  before ? setenv("XDG_DATA_DIRS", kept.c_str(), 1) : unsetenv("XDG_DATA_DIRS");
+}
+
 TEST_CASE("weights: a path is unchanged") {
   const Store store{"tnp/gp-rbf/tnp-d.safetensors"};
   CHECK(find_weights("some/where.safetensors") == "some/where.safetensors");

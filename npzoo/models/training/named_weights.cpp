@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <iterator>
 #include <map>
+#include <sstream>
+#include <string>
 
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/io/own_file.h"
@@ -34,6 +36,17 @@ std::vector<fs::path> folders_nearby() {
     above = above == above.root_path() ? fs::path() : above.parent_path();
   }
   return folders;
+}
+
+/// Returns the folders of data that the system's programs share (XDG base directories): a program that was linked with
+/// an installed library may be anywhere.
+std::vector<fs::path> shared_folders() {
+  const char* const named = std::getenv("XDG_DATA_DIRS");
+  std::istringstream folders(named && *named ? named : "/usr/local/share:/usr/share");
+  std::vector<fs::path> found;
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (fs::path(folder).is_absolute()) found.push_back(fs::path(folder) / "npzoo" / "weights");
+  return found;
 }
 
 std::string name_of(const fs::path& file, const fs::path& folder) {
@@ -75,6 +88,7 @@ std::vector<fs::path> weights_folders() {
   std::vector<fs::path> candidates;
   if (const char* chosen = std::getenv("NPZOO_WEIGHTS"); chosen && *chosen) candidates.emplace_back(chosen);
   std::ranges::move(folders_nearby(), std::back_inserter(candidates));
+  std::ranges::move(shared_folders(), std::back_inserter(candidates));
   if (const char* data = std::getenv("NPZOO_DATA"); data && *data) candidates.push_back(fs::path(data) / "weights");
   std::erase_if(candidates, [](const fs::path& path) {
     std::error_code error;

@@ -13,7 +13,8 @@ namespace npzoo {
 
 /// Returns the folders of weights in the order in which they are searched: `NPZOO_WEIGHTS`; `share/npzoo/weights`
 /// beside the shared library or the program that holds npzoo, or up to three folders above it; the source tree of a
-/// build; `NPZOO_DATA/weights`. Only folders that exist.
+/// build; `npzoo/weights` in each of `XDG_DATA_DIRS` (by default /usr/local/share and /usr/share);
+/// `NPZOO_DATA/weights`. Only folders that exist.
 std::vector<std::filesystem::path> weights_folders();
 
 struct NamedWeights {
