@@ -162,7 +162,8 @@ def measure(options):
                     "kernel": platform.release(), "python": platform.python_version()},
         "gpu": describe_gpu(options, description),
         "npzoo": {key: description[key] for key in ("version", "commit", "compiler", "isa")},
-        "environment": {key: value for key, value in sorted(os.environ.items()) if key.startswith(ENVIRONMENT)},
+        "environment": {key: value for key, value in sorted(os.environ.items())
+                        if key.startswith(ENVIRONMENT) and not os.path.isabs(value)},  # folders are of no matter
         "options": {"device": options.device, "precision": options.precision, "rounds": options.rounds,
                     "slice_s": options.slice, "threads": options.threads, "peers": options.peers,
                     "busy": options.busy, "quick": options.quick},
