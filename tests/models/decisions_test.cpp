@@ -196,12 +196,9 @@ TEST_CASE("gp surrogate: categories are alike or 1 apart, and have a lengthscale
 }
 
 TEST_CASE("gp surrogate: any coordinate stands for a category") {
-  for (const auto& [u, category] : {std::pair{0.0, 0}, std::pair{0.24, 0}, std::pair{0.25, 1}, std::pair{0.99, 3},
-                                    std::pair{1.0, 3}, std::pair{7.0, 3}, std::pair{-0.1, 0}, std::pair{kInfinity, 3},
-                                    std::pair{-kInfinity, 0}, std::pair{1e300, 3}, std::pair{std::nan(""), 0}}) {
-    CAPTURE(u);
-    CHECK(category_at(u, 4) == category);
-  }
+  for (const double u : {0.0, 0.24, -0.1, -kInfinity, std::nan("")}) CHECK(category_at(u, 4) == 0);
+  CHECK(category_at(0.25, 4) == 1);
+  for (const double u : {0.99, 1.0, 7.0, 1e300, kInfinity}) CHECK(category_at(u, 4) == 3);
 }
 
 TEST_CASE("gp surrogate: a fit finds the parameters of the data") {
