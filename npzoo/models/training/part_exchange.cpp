@@ -11,7 +11,7 @@ namespace {
 
 std::int64_t bytes_of(const Tensor& x) { return static_cast<std::int64_t>(x.bytes()); }
 
-/// What most ranks can have of `items`.
+/// Returns the number of items of the rank that has most.
 std::int64_t largest_share(std::int64_t items, std::int64_t ranks) { return (items + ranks - 1) / ranks; }
 
 template <class T>
@@ -28,16 +28,15 @@ PartExchange::PartExchange(Job& job, const std::vector<NamedParameter>& paramete
       parameters_(parameters),
       worth_slices_(worth_slices),
       head_bytes_(static_cast<std::int64_t>(sizeof(double) + parameters.size())),
-      element_bytes_(parameters.empty() ? 1
-                                        : bytes_of(parameters[0].parameter->value) /
-                                              std::max<std::int64_t>(1, parameters[0].parameter->value.numel())) {
+      element_bytes_(static_cast<std::int64_t>(
+          size_of(parameters.empty() ? DType::float32 : parameters[0].parameter->value.dtype()))) {
   for (const NamedParameter& p : parameters_) elements_ += p.parameter->value.numel();
 }
 
 std::vector<const Grads*> PartExchange::operator()(std::span<Part> parts, Tape& sum) {
   gather_heads(parts);
   const std::int64_t size = job_.size(), most = largest_share(std::ssize(parts), size);
-  // What a rank receives is all parts but its own, or a slice of them and the sums of the other slices.
+  // A rank receives all parts of the others, or its slice of them and the sums of the other slices.
   const std::int64_t whole = (size - 1) * most * elements_ * element_bytes_;
   const std::int64_t slices = (size - 1) * (most + 1) * largest_share(elements_, size) * element_bytes_;
   std::vector<const Grads*> gradients;
