@@ -37,7 +37,7 @@ MODELS = ["tnp-d", "tnp-kr-full", "tnp-kr-fast", "eqtnp", "lbanp", "cmanp", "cnp
 LIMIT = 1800  # s of a program
 # Allowed difference of a log-likelihood between devices, for weights after few updates.
 AGREEMENT = 1e-3
-# These share memory with the host. Beside other programs they take more than five times as long.
+# The test programs share memory with the host. Beside other programs they take more than five times as long.
 ALONE = ("build", "test_", "gradcheck")
 SANITIZERS = ["memcheck", "racecheck", "initcheck", "synccheck"]
 SANITIZER_ERRORS = 86  # exit status
@@ -328,7 +328,7 @@ def perform(name, check, folder, checks, logs):
 
 
 def passed_before(path, record):
-    """What passed in an earlier record of the same kernels on the same GPU, by name, with the commit it passed at."""
+    """Returns the checks that passed in an earlier record of the same kernels on the same GPU, by name."""
     earlier = json.loads(path.read_text())
     for key in ("gpu", "driver", "sources"):
         if earlier[key] != record[key]:
@@ -343,8 +343,8 @@ def perform_all(options, checks, folder, record, logs):
               if not options.checks or any(word in name for word in options.checks.split(","))]
     before = passed_before(options.resume, record) if options.resume else {}
     results = [before.get(name) for name, _ in chosen]
-    todo = [i for i, result in enumerate(results) if not result]
-    alone = [i for i in todo if chosen[i][0].startswith(ALONE)]
+    missing = [i for i, result in enumerate(results) if not result]
+    alone = [i for i in missing if chosen[i][0].startswith(ALONE)]
 
     def keep(i, result):
         results[i] = result
@@ -355,7 +355,7 @@ def perform_all(options, checks, folder, record, logs):
         try:
             for i in alone:
                 keep(i, pool.submit(perform, *chosen[i], folder, checks, logs).result())
-            tasks = {pool.submit(perform, *chosen[i], folder, checks, logs): i for i in todo if i not in alone}
+            tasks = {pool.submit(perform, *chosen[i], folder, checks, logs): i for i in missing if i not in alone}
             for task in concurrent.futures.as_completed(tasks):
                 keep(tasks[task], task.result())
         except BaseException:

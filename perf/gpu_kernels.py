@@ -26,7 +26,7 @@ WARM_UP = 5
 
 
 def kernels_of(options, case):
-    """([(begin, end, blocks, threads, name)] in ns, milliseconds of a repetition without CUPTI's buffers)"""
+    """Returns [(begin, end, blocks, threads, name)] of the repetitions that count, times in ns."""
     with tempfile.TemporaryDirectory() as folder:
         trace = pathlib.Path(folder) / "trace"
         os.environ["NPZOO_GPU_TRACE"] = str(trace)

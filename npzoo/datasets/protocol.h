@@ -31,7 +31,7 @@ struct TrainingConfig {
   ScheduleConfig schedule;
   double clip_norm = 0;    // largest global gradient norm, 0: no clipping
   bool keep_best = false;  // the weights that count are those of the best validation, and not the last
-  std::int64_t parts = 0;  // that each batch is worked through in, 0: chosen by its size and the device
+  std::int64_t parts = 0;  // number of parts of each batch, 0: chosen by its size and the device
 
   bool operator==(const TrainingConfig&) const = default;
 };

@@ -28,8 +28,7 @@ struct Parameters {
   std::vector<NamedParameter> named;
 };
 
-/// Of very different sizes, so that another order of summation has other bits, and some that are -0. Part i has no
-/// gradient of parameter i.
+/// Draws numbers of very different sizes, so that another order of summation has other bits; some are -0.
 Tensor gradient_of(std::int64_t part, std::size_t parameter, DType dtype) {
   Random random(static_cast<std::uint64_t>(100 * part) + parameter);
   Tensor gradient = Tensor::zeros({kSizes[parameter]}, DType::float64, Device::cpu);
@@ -38,6 +37,7 @@ Tensor gradient_of(std::int64_t part, std::size_t parameter, DType dtype) {
   return gradient.to(dtype).to(default_device());
 }
 
+/// Part i has no gradient of parameter i, and no part has one of the last parameter.
 bool has_gradient(std::int64_t part, std::size_t parameter) {
   return parameter + 1 != std::size(kSizes) && static_cast<std::size_t>(part) != parameter;
 }
@@ -70,7 +70,7 @@ struct Found {
   std::size_t gradients = 0;
 };
 
-/// What rank 0 of `size` has after the exchange of `count` parts; all others must have the same.
+/// Exchanges `count` parts among `size` ranks, checks that all ranks have the same, and returns it.
 Found exchanged(int size, std::int64_t count, DType dtype, std::size_t worth_slices) {
   std::vector<Found> found(static_cast<std::size_t>(size));
   const auto thrown = on_ranks(size, [&](Ranks& ranks) {

@@ -17,7 +17,7 @@ constexpr std::array<std::pair<ScheduleKind, std::string_view>, 4> kSchedules{{{
                                                                                {ScheduleKind::halving, "halving"},
                                                                                {ScheduleKind::one_cycle, "one-cycle"}}};
 
-constexpr std::int64_t kMostHalvings = 1100;  // nothing is left of a double
+constexpr std::int64_t kMostHalvings = 1100;  // a double is 0 after so many
 
 /// From `begin` to `end` as `progress` goes from 0 to 1, by half a cosine.
 double half_cosine(double begin, double end, double progress) {

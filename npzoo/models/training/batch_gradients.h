@@ -54,10 +54,10 @@ class BatchGradients {
 
   std::vector<NamedParameter> parameters_;
   Job* job_;
-  std::int64_t wanted_;  // parts, or 0
+  std::int64_t wanted_;  // number of parts; 0: chosen by the size of the batch
   std::optional<PartExchange> exchange_;
   std::vector<std::unique_ptr<Part>> parts_;  // kept for their tapes' memory
-  Tape sum_;                                  // receives the sum of the parts, where ranks send that
+  Tape sum_;                                  // receives the sum of the parts if ranks exchange slices
   std::vector<const Grads*> grads_;
 };
 

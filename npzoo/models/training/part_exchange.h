@@ -13,7 +13,8 @@ namespace npzoo {
 
 /// Brings losses and gradients of all parts of a batch to all ranks. Gradients are summed in the order of the parts, as
 /// one process does, so no bit depends on the number of ranks. Where little would be sent, every rank gets the
-/// gradients of all parts. Else each rank gets a slice of those of all parts, and the ranks exchange their sums.
+/// gradients of all parts. Else each rank sums one slice of the gradients of all parts, and sends the sum to the
+/// others.
 class PartExchange {
  public:
   /// One part, computed here or elsewhere.
@@ -23,24 +24,24 @@ class PartExchange {
     double loss = 0;
   };
 
-  /// Fewest bytes that slices must save a rank.
+  /// Slices are exchanged if they save each rank at least so many bytes.
   static constexpr std::size_t kWorthSlices = 256 << 10;
 
   /// All must outlive it.
   PartExchange(Job& job, const std::vector<NamedParameter>& parameters, std::size_t worth_slices = kWorthSlices);
 
-  /// To be called after a meeting of the job. Parts of this rank's range are given. Sets the losses of the others, and
-  /// returns gradients whose sum is that of all: those of all parts, or one that `sum` has received.
+  /// Takes the parts of this rank's range and sets the losses of the others. Returns the gradients of all parts, or
+  /// their sum alone, which `sum` has received. All ranks call it, after a meeting of the job.
   std::vector<const Grads*> operator()(std::span<Part> parts, Tape& sum);
 
  private:
   void gather_heads(std::span<Part> parts);
   void write(const Part& part, std::byte* to) const;
-  /// Fills `grads` with the elements of all parameters, except those of which `present` says there are none.
+  /// Adds the elements of each parameter to `grads`, unless `present` is 0 for it.
   void read(Grads& grads, const std::byte* present, const std::byte* elements) const;
   void gather_parts(std::span<Part> parts);
   void sum_slices(std::span<const Part> parts);
-  /// Sums the elements that a rank has received, of slice [first, last), into `to`.
+  /// Writes the sum over all parts of the elements [first, last), which this rank has received, to `to`.
   void sum_slice(std::int64_t first, std::int64_t last, std::int64_t parts, std::byte* to) const;
   const std::byte* head(std::int64_t part) const { return heads_.data() + part * head_bytes_; }
 
