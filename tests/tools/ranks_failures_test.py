@@ -12,7 +12,7 @@ import sys
 import time
 
 from cli_support import HERE, PROGRAM, expect, metrics, model_hash, run_cases, succeed
-from ranks_support import (AS_ROOT, LAUNCHERS, NO_LEAKS, PATIENCE, RUN, begin, each_launcher, programs_of, result_of, second_rank_runs,
+from ranks_support import (AS_ROOT, LAUNCHERS, PATIENCE, RUN, SANITIZED, begin, each_launcher, programs_of, result_of, second_rank_runs,
                            small_run, start, under, wait_for, weights_alone)
 
 
@@ -164,7 +164,7 @@ def a_full_disk_ends_all_ranks_in_one_line(launcher):
     script = (f"mount -t tmpfs -o size={size + size // 2} tmpfs {disk} || exit 99\n{shlex.join(map(str, command))}\nstatus=$?\n"
               f"cp {disk}/run/checkpoint.safetensors '{kept}'\nexit $status\n")
     done = subprocess.run(["unshare", "--mount", "--map-root-user", "sh", "-c", script], stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, timeout=PATIENCE, env={**os.environ, **AS_ROOT, **NO_LEAKS})
+                          capture_output=True, text=True, timeout=PATIENCE, env={**os.environ, **AS_ROOT, **SANITIZED})
     if done.returncode == 99 or "unshare" in done.stderr:
         print("skipped: no file system of a fixed size can be mounted here")
         return
