@@ -115,6 +115,30 @@ TEST_CASE("[synthetic] clouds hide neighbouring points") {
   CHECK(clouds > 2 * scattered);
 }
 
+TEST_CASE("[synthetic] where it is draped, the last of three inputs follows from the others") {
+  Random random(6);
+  for (const double share : {0.0, 1.0}) {
+    SyntheticDistribution d = only(3, kUniform, kScattered);
+    d.draped = share;
+    double near = 0, all = 0;  // differences of the last input, of pairs whose other inputs are nearest, and of any
+    for (int repeat = 0; repeat < 60; ++repeat) {
+      const std::vector<double> x = draw_places(d, 100, 10, random).xc;
+      for (std::size_t i = 0; i < 100; ++i) {
+        std::size_t nearest = i == 0 ? 1 : 0;
+        const auto distance = [&](std::size_t j) {
+          return std::hypot(x[3 * i] - x[3 * j], x[3 * i + 1] - x[3 * j + 1]);
+        };
+        for (std::size_t j = 0; j < 100; ++j)
+          if (j != i && distance(j) < distance(nearest)) nearest = j;
+        near += std::abs(x[3 * i + 2] - x[3 * nearest + 2]);
+        all += std::abs(x[3 * i + 2] - x[3 * ((i + 50) % 100) + 2]);
+      }
+    }
+    CAPTURE(near / all);
+    CHECK((near < 0.8 * all) == (share == 1));
+  }
+}
+
 TEST_CASE("[synthetic] a share of the targets lies far away") {
   Random random(4);
   SyntheticDistribution d = only(1, kUniform, kScattered);

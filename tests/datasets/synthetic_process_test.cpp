@@ -94,7 +94,20 @@ TEST_CASE("[synthetic] draws of several inputs: exact by Cholesky, on average ov
     CHECK(largest_error(each, {plane, 2}, 0, 5000) < kErrors);
     CHECK(largest_error(each, {plane, 2}, 100, 5000) < kErrors);
     if (i >= 5) terms[i].direction = {0.48, 0.64, 0.6};
+    if (i % 2 == 0) terms[i].stretch = {0.4, 2.5, 1};
     CHECK(largest_error({3, {terms[i]}, 0}, {space, 3}, 0, 5000) < kErrors);
+  }
+}
+
+TEST_CASE("[synthetic] a stretched term is one of other inputs") {
+  const std::vector<double> a{0.3, -1, 2}, b{1, 0.5, 0.5};
+  const std::vector<double> a_shrunk{0.6, -0.25, 2}, b_shrunk{2, 0.125, 0.5};
+  for (const auto base : {Term::Base::matern12, Term::Base::matern52, Term::Base::rbf}) {
+    Term stretched = term(base, 1.3, 0.7);
+    const Process plain(3, {stretched}, 0);
+    stretched.stretch = {0.5, 4, 1};
+    CHECK(Process(3, {stretched}, 0).between({a, 3}, {b, 3})[0] ==
+          doctest::Approx(plain.between({a_shrunk, 3}, {b_shrunk, 3})[0]).epsilon(1e-14));
   }
 }
 

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <map>
 
 #include "npzoo/engine/io/byte_hash.h"
 #include "npzoo/models/blocks/kriging_bank.h"
@@ -106,20 +109,49 @@ TEST_CASE("kriging bank: kernels of all kinds, and every kind has its weight") {
     CHECK(two_scales == (dim_x == 2));
   }
   CHECK(error_of([] { named_kriging_bank("broad-1", 4); }) == "[kriging_bank] 4 inputs found, expected 1 to 3");
-  CHECK(error_of([] { named_kriging_bank("broad-2", 1); }) == "[kriging_bank] 'broad-2' found, expected broad-1");
+  CHECK(error_of([] { named_kriging_bank("broad-2", 1); }) ==
+        "[kriging_bank] 'broad-2' found, expected broad-1 or axes-1");
+  CHECK(error_of([] { named_kriging_bank("axes-1", 2); }) == "[kriging_bank] 2 inputs found, axes-1 takes 3");
+}
+
+TEST_CASE("kriging bank: axes-1 treats its inputs alike, and stretches kernels along each") {
+  const auto bank = named_kriging_bank("axes-1", 3);
+  double weight = 0;
+  std::map<double, int> shortest;  // by how much a lengthscale is shorter than the longest: kernels for each input
+  for (const KrigingKernel& k : bank) {
+    weight += std::exp(k.log_weight);
+    const auto [least, most] = std::ranges::minmax(k.inverse_length);
+    ++shortest[std::round(most / least)];
+    KrigingKernel swapped = k;
+    std::swap(swapped.inverse_length[0], swapped.inverse_length[2]);
+    CHECK(std::ranges::any_of(
+        bank, [&](const KrigingKernel& other) { return std::memcmp(&other, &swapped, sizeof other) == 0; }));
+  }
+  CHECK(weight == doctest::Approx(6));
+  REQUIRE(shortest.size() == 3);
+  for (const double ratio : {1.0, 4.0, 16.0}) CHECK(shortest[ratio] >= 36);
 }
 
 TEST_CASE("kriging bank: the kernels of a name never change") {
   // Weights predict with the kernels that they were trained with: other kernels are another bank, with another name.
-  const char* digests[] = {"xxh3-128:810c271a4d3f027c4cb092c657d6a907", "xxh3-128:37c18672dd59dd888e850b9a962b1298",
-                           "xxh3-128:db7edbf5ecd232c61cef4d8ffe828f63"};
-  for (const std::int64_t dim_x : {1, 2, 3}) {
+  struct Known {
+    const char* name;
+    std::int64_t dim_x;
+    const char* digest;
+  };
+  const Known banks[] = {{"broad-1", 1, "xxh3-128:810c271a4d3f027c4cb092c657d6a907"},
+                         {"broad-1", 2, "xxh3-128:37c18672dd59dd888e850b9a962b1298"},
+                         {"broad-1", 3, "xxh3-128:db7edbf5ecd232c61cef4d8ffe828f63"},
+                         {"axes-1", 3, "xxh3-128:0d76fde158af8c04766239a7bd112e6d"}};
+  for (const Known& bank : banks) {
+    CAPTURE(bank.name);
+    CAPTURE(bank.dim_x);
     ByteHash hash;
-    for (const KrigingKernel& k : named_kriging_bank("broad-1", dim_x))
+    for (const KrigingKernel& k : named_kriging_bank(bank.name, bank.dim_x))
       hash.add(fmt::format("{:.9g} {:.9g} {:.9g} {:.9g} {:.9g} {:.9g} {:.9g} {:.9g} {:.9g} {:.9g} {:.9g}", k.smoothness,
                            k.inverse_length[0], k.inverse_length[1], k.inverse_length[2], k.relative, k.noise, k.share,
                            k.ratio, k.inverse_width, k.period, k.log_weight));
-    CHECK(hash.digest() == digests[dim_x - 1]);
+    CHECK(hash.digest() == bank.digest);
   }
 }
 
@@ -128,7 +160,7 @@ TEST_CASE("kriging-tnp: the bank is the config's, and weights that name none hav
   named.config["bank"] = std::string("broad-1");
   CHECK(make_model(named) != nullptr);
   named.config["bank"] = std::string("narrow");
-  CHECK(error_of([&] { make_model(named); }) == "[kriging_bank] 'narrow' found, expected broad-1");
+  CHECK(error_of([&] { make_model(named); }) == "[kriging_bank] 'narrow' found, expected broad-1 or axes-1");
   for (const char* protocol : {"npzoo/any-1d", "npzoo/any-2d"})
     CHECK(std::get<std::string>(model_spec(load_protocol(protocol), "kriging-tnp").config.at("bank")) == "broad-1");
 }

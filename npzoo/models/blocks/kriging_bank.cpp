@@ -1,5 +1,6 @@
 #include "npzoo/models/blocks/kriging_bank.h"
 
+#include <array>
 #include <cmath>
 #include <span>
 
@@ -28,13 +29,19 @@ class Bank {
   std::vector<KrigingKernel> kernels_;
 };
 
-/// Every length scale with every noise; `stretch` divides that of the first input and multiplies that of the second.
+/// How much shorter than usual a length scale is along each input.
+using Shorter = std::array<double, 3>;
+
+/// The first input's is `ratio` times shorter, the second's as much longer.
+Shorter stretched(double ratio) { return {ratio, 1 / ratio, 1}; }
+
+/// Every length scale with every noise.
 void add_matern(Bank& bank, double smoothness, const Lengths& lengths, const std::vector<double>& noises,
-                double stretch = 1) {
+                const Shorter& shorter = {1, 1, 1}) {
   const auto each = [&](double length, double relative) {
     for (double noise : noises)
       bank.add({.smoothness = smoothness,
-                .inverse_length = {stretch / length, 1 / (stretch * length), 1 / length},
+                .inverse_length = {shorter[0] / length, shorter[1] / length, shorter[2] / length},
                 .relative = relative,
                 .noise = noise});
   };
@@ -99,7 +106,7 @@ void add_surfaces(Bank& bank) {
     bank.end_kind(1);
   }
   for (double stretch : {kStretch, 1 / kStretch})
-    for (double smoothness : {0.0, 1.0}) add_matern(bank, smoothness, {{4}, {1.5}}, {1e-3, 0.1}, stretch);
+    for (double smoothness : {0.0, 1.0}) add_matern(bank, smoothness, {{4}, {1.5}}, {1e-3, 0.1}, stretched(stretch));
   bank.end_kind(1);
   for (double stretch : {1.0, kStretch, 1 / kStretch}) add_two_scales(bank, stretch);
   bank.end_kind(2);
@@ -112,12 +119,45 @@ void add_volumes(Bank& bank) {
   }
 }
 
+/// One input whose length scale differs from that of the two others, by `ratio`, without changing volumes.
+void add_one_of_three(Bank& bank, double smoothness, const Lengths& lengths, const std::vector<double>& noises,
+                      double ratio) {
+  for (std::size_t other = 0; other < 3; ++other) {
+    Shorter shorter;
+    shorter.fill(std::pow(ratio, -1.0 / 3));
+    shorter[other] = std::pow(ratio, 2.0 / 3);
+    add_matern(bank, smoothness, lengths, noises, shorter);
+  }
+}
+
+/// Inputs of different kinds, such as a place and a time, or a place and its height: along each of them the values
+/// change fast, slowly or not at all.
+void add_unlike_inputs(Bank& bank) {
+  for (double smoothness : {0.0, 1.0, 2.0}) {
+    add_matern(bank, smoothness, {{1.5, 4}, {1, 4}}, {1e-4, 0.05, 0.4, 2});
+    bank.end_kind(1);
+  }
+  for (double ratio : {4.0, 0.25}) {
+    for (double smoothness : {0.0, 1.0}) add_one_of_three(bank, smoothness, {{2}, {2}}, {1e-3, 0.05, 0.4, 2}, ratio);
+    bank.end_kind(1);
+  }
+  for (double ratio : {16.0, 0.0625}) {
+    add_one_of_three(bank, 1, {{}, {1, 4}}, {0.02, 0.2, 2}, ratio);
+    bank.end_kind(0.5);
+  }
+}
+
 }  // namespace
 
 std::vector<KrigingKernel> named_kriging_bank(const std::string& name, std::int64_t dim_x) {
-  check(name == "broad-1", "[kriging_bank] '{}' found, expected broad-1", name);
-  check(1 <= dim_x && dim_x <= 3, "[kriging_bank] {} inputs found, expected 1 to 3", dim_x);
   Bank bank;
+  if (name == "axes-1") {
+    check(dim_x == 3, "[kriging_bank] {} inputs found, axes-1 takes 3", dim_x);
+    add_unlike_inputs(bank);
+    return std::move(bank).kernels();
+  }
+  check(name == "broad-1", "[kriging_bank] '{}' found, expected broad-1 or axes-1", name);
+  check(1 <= dim_x && dim_x <= 3, "[kriging_bank] {} inputs found, expected 1 to 3", dim_x);
   if (dim_x == 1) add_curves(bank);
   if (dim_x == 2) add_surfaces(bank);
   if (dim_x == 3) add_volumes(bank);

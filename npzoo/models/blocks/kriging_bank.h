@@ -12,8 +12,11 @@ namespace npzoo {
 /// have once they are standardised: Matérn kernels of all smoothnesses, from a few points' distance up to trends, with
 /// and without noise; with one input also those that repeat themselves, with two also those that are stretched.
 ///
-/// Weights are trained with one bank and predict with it, so a checkpoint names its bank. "broad-1" is the only one.
-/// Its kernels never change: other kernels get another name. Throws Error for another name or number of inputs.
+/// "broad-1" has these. "axes-1", for three inputs, adds kernels whose length scale along one input is four or sixteen
+/// times longer or shorter than along the two others.
+///
+/// Weights are trained with one bank and predict with it, so a checkpoint names its bank. The kernels of a name never
+/// change: others get another name. Throws Error for another name or number of inputs.
 std::vector<KrigingKernel> named_kriging_bank(const std::string& name, std::int64_t dim_x);
 
 }  // namespace npzoo

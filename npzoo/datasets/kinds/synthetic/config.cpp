@@ -92,6 +92,8 @@ void read_points(Reader& r, SyntheticDistribution& d) {
   r.range("targets", "number of targets", d.targets, kMaxDensePoints / 2);
   r.choice("places", "where the points lie", d.places, SyntheticDistribution::kPlaces);
   r.choice("missing", "which points are missing", d.missing, SyntheticDistribution::kMissing);
+  if (d.dims > 2)
+    r.share("draped", "share of tasks whose last input is a smooth function of the others; for three inputs", d.draped);
   r.share("mixed", "share of tasks with points missing in two ways", d.mixed);
   r.share("far", "share of the targets that may lie anywhere within `reach`", d.far);
   r.length("reach", "largest distance of targets from the range of the context, which is 4 long", d.reach, 0, 100);
@@ -109,6 +111,9 @@ void read_signal(Reader& r, SyntheticDistribution& d) {
   r.share("decaying", "share of the periodic terms that change", d.decaying);
   r.prior("decay", "lengthscale of that change, in periods", d.decay);
   if (d.dims > 1) r.prior("anisotropy", "ratio of lengthscales in a rotated frame; for several inputs", d.anisotropy);
+  if (d.dims > 2)
+    r.share("aligned", "share of tasks each of whose terms has its own lengthscale along each input; for three inputs",
+            d.aligned);
   r.share("trend", "share of tasks with a linear trend", d.trend);
   r.share("steps", "share of tasks with a step", d.steps);
   r.share("cycles", "share of tasks with a cycle of the context's length or longer", d.cycles);

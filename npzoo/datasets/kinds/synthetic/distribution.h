@@ -55,6 +55,7 @@ struct SyntheticDistribution {
   // Places.
   Choice<kPlaces.size()> places{};
   Choice<kMissing.size()> missing{};
+  double draped = 0;   // share whose last input is a smooth function of the others, and noise; three inputs only
   double mixed = 0.2;  // share with points missing in two ways
   double far = 0.1;    // share of the targets that may be anywhere within `reach`
   double reach = 4;    // targets are at most so far outside of the context's range
@@ -70,6 +71,7 @@ struct SyntheticDistribution {
   double decaying = 0.8;             // share of the periodic terms that change …
   PositivePrior decay;               // … with a lengthscale of so many periods
   PositivePrior anisotropy;          // ratio of lengthscales, in a rotated frame; several inputs only
+  double aligned = 0;                // share in which each term has its own ones along each input; three inputs only
   double trend = 0.25, steps = 0.15, cycles = 0.25;
   PositivePrior extra;  // standard deviation of each of these three, relative to that of the kernels
   double warped = 0.15;

@@ -248,6 +248,7 @@ void draw_frequency(const Term& term, Random& random, std::span<double> omega) {
     scale = std::sqrt(freedom / squares) / term.scales[0].lengthscale;
   }
   for (double& w : omega) w *= scale;
+  for (std::size_t k = 0; k < term.stretch.size(); ++k) omega[k] /= term.stretch[k];
 }
 
 /// A harmonic in the share that it has of the variance, as its frequency in cycles, with a sign.

@@ -16,8 +16,9 @@ enum KernelIndex : std::size_t { kMatern12, kMatern32, kMatern52, kRbf, kRationa
 /// Draws the terms of one process.
 class Terms {
  public:
-  Terms(const SyntheticDistribution& d, const Places& places, Random& random)
-      : d_(d), places_(places), random_(random) {}
+  /// With `aligned` terms each one has its own lengthscale along each input.
+  Terms(const SyntheticDistribution& d, const Places& places, bool aligned, Random& random)
+      : d_(d), places_(places), aligned_(aligned), random_(random) {}
 
   std::vector<Term> draw() {
     std::vector<Term> terms;
@@ -40,7 +41,22 @@ class Terms {
     for (Term& term : terms) term.variance /= sum;
   }
 
-  std::vector<double> direction() { return d_.dims == 1 ? std::vector<double>{} : draw_direction(d_.dims, random_); }
+  std::vector<double> direction() {
+    if (d_.dims == 1) return {};
+    if (!aligned_) return draw_direction(d_.dims, random_);
+    std::vector<double> axis(static_cast<std::size_t>(d_.dims));
+    axis[random_.integer(0, d_.dims)] = 1;
+    return axis;
+  }
+
+  /// Factors whose product is 1.
+  std::vector<double> stretch() {
+    std::vector<double> factors(static_cast<std::size_t>(d_.dims));
+    double product = 1;
+    for (double& factor : factors) product *= factor = d_.anisotropy.draw(random_);
+    for (double& factor : factors) factor /= std::pow(product, 1 / static_cast<double>(d_.dims));
+    return factors;
+  }
 
   double period() {
     const double shortest = std::min(d_.least_period * places_.spacing, d_.longest_period);
@@ -59,6 +75,7 @@ class Terms {
       term.scales = rational_quadratic_scales(lengthscale, std::clamp(d_.alpha.draw(random_), kLeastAlpha, kMostAlpha));
     else
       term.scales = {{lengthscale, 1}};
+    if (aligned_) term.stretch = stretch();
   }
 
   void set_decay(Term& term) {
@@ -141,6 +158,7 @@ class Terms {
 
   const SyntheticDistribution& d_;
   const Places& places_;
+  bool aligned_;
   Random& random_;
 };
 
@@ -169,10 +187,11 @@ std::vector<double> draw_axes(std::int64_t dims, const PositivePrior& anisotropy
 }  // namespace
 
 Process draw_process(const SyntheticDistribution& d, const Places& places, Random& random) {
-  std::vector<Term> terms = Terms(d, places, random).draw();
+  const bool aligned = d.aligned > 0 && random.uniform() < d.aligned;
+  std::vector<Term> terms = Terms(d, places, aligned, random).draw();
   const double noise = random.uniform() < d.noiseless ? 0 : d.noise.draw(random);
   Process process(d.dims, std::move(terms), std::max(noise, d.least_noise));
-  if (d.dims > 1) process.set_axes(draw_axes(d.dims, d.anisotropy, random));
+  if (d.dims > 1 && !aligned) process.set_axes(draw_axes(d.dims, d.anisotropy, random));
   if (random.uniform() < d.warped) {
     const double frequency = random.uniform(0.5, 2.5);
     process.set_warp({random.uniform(0.2, 0.85), frequency, random.uniform(0, 2 * std::numbers::pi)});

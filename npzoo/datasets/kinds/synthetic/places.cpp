@@ -103,6 +103,34 @@ std::vector<double> table_points(std::size_t kind, int64_t dims, int64_t count, 
   return x;
 }
 
+/// A smooth random function of points, of mean 0; lengthscale `l`.
+std::vector<double> smooth_function(Inputs x, double l, Random& random) {
+  constexpr int kWaves = 24;
+  std::vector<double> f(static_cast<std::size_t>(x.size()));
+  for (int wave = 0; wave < kWaves; ++wave) {
+    std::vector<double> omega(static_cast<std::size_t>(x.dims));
+    random.fill_normal(omega);
+    const double phase = random.uniform(0, 2 * std::numbers::pi);
+    for (int64_t i = 0; i < x.size(); ++i)
+      f[i] += std::cos(std::inner_product(omega.begin(), omega.end(), x.values.data() + i * x.dims, 0.0) / l + phase);
+  }
+  return f;
+}
+
+/// The last input is a function of the others, as height is one of a place, and noise.
+std::vector<double> draped_points(std::size_t kind, int64_t dims, int64_t count, Random& random) {
+  const std::vector<double> places = table_points(kind, dims - 1, count, random);
+  const Inputs on{places, dims - 1};
+  const double l = std::exp(random.uniform(std::log(0.3), std::log(3.0))), noise = 3 * random.uniform();
+  const std::vector<double> height = smooth_function(on, l, random);
+  std::vector<double> x;
+  for (int64_t i = 0; i < on.size(); ++i) {
+    x.insert(x.end(), places.begin() + i * (dims - 1), places.begin() + (i + 1) * (dims - 1));
+    x.push_back(height[i] + noise * random.normal());
+  }
+  return x;
+}
+
 /// How likely each point is to be missing: those with the highest scores are.
 std::vector<double> missing_scores(std::size_t kind, Inputs x, Random& random) {
   const int64_t n = x.size(), dims = x.dims;
@@ -133,15 +161,7 @@ std::vector<double> missing_scores(std::size_t kind, Inputs x, Random& random) {
       return score;
     }
     case kClouds: {  // where a smooth random field is high
-      const double l = std::exp(random.uniform(std::log(0.2), std::log(1.5)));
-      for (int wave = 0; wave < 24; ++wave) {
-        std::vector<double> omega(static_cast<std::size_t>(dims));
-        random.fill_normal(omega);
-        const double phase = random.uniform(0, 2 * std::numbers::pi);
-        for (int64_t i = 0; i < n; ++i)
-          score[i] += std::cos(std::inner_product(omega.begin(), omega.end(), point(i), 0.0) / l + phase);
-      }
-      return score;
+      return smooth_function(x, std::exp(random.uniform(std::log(0.2), std::log(1.5))), random);
     }
     default:
       for (double& s : score) s = random.uniform();
@@ -213,7 +233,9 @@ Places draw_places(const SyntheticDistribution& d, int64_t context, int64_t targ
     left *= 1 - shares.back();
   }
   const std::int64_t wanted = std::max<std::int64_t>(context + 1, std::llround(static_cast<double>(context) / left));
-  const std::vector<double> x = table_points(kind, d.dims, wanted, random);
+  const bool draped = d.draped > 0 && random.uniform() < d.draped;
+  const std::vector<double> x =
+      draped ? draped_points(kind, d.dims, wanted, random) : table_points(kind, d.dims, wanted, random);
   const auto points = static_cast<int64_t>(x.size()) / d.dims;
 
   std::vector<int64_t> here(static_cast<std::size_t>(points)), missing;
@@ -231,7 +253,7 @@ Places draw_places(const SyntheticDistribution& d, int64_t context, int64_t targ
   places.regular = kind == kRegular;
   // The table's extent in the units of the model, which the context may be a part of.
   const double extent = units.inputs[0].constant ? 4 : 4 / units.inputs[0].scale;
-  places.spacing = extent / std::pow(static_cast<double>(points), 1.0 / static_cast<double>(d.dims));
+  places.spacing = extent / std::pow(static_cast<double>(points), 1.0 / static_cast<double>(d.dims - (draped ? 1 : 0)));
   places.xt = draw_targets(d, units.map_inputs(away), targets, places.spacing, random);
   return places;
 }

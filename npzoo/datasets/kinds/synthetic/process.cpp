@@ -44,6 +44,15 @@ double Term::along(const double* x, std::int64_t dims) const {
   return direction.empty() ? x[0] : std::inner_product(x, x + dims, direction.begin(), 0.0);
 }
 
+double Term::squared_distance(const double* a, const double* b, std::int64_t dims) const {
+  double sum = 0;
+  for (std::int64_t k = 0; k < dims; ++k) {
+    const double d = stretch.empty() ? a[k] - b[k] : (a[k] - b[k]) / stretch[k];
+    sum += d * d;
+  }
+  return sum;
+}
+
 std::vector<double> periodic_harmonics(double lengthscale) {
   const double z = 1 / (lengthscale * lengthscale);
   const int start = 20 + static_cast<int>(z + 6 * std::sqrt(z));  // beyond it the functions are below 1e-16 of the sum
@@ -102,9 +111,8 @@ std::vector<double> Process::mapped(Inputs x) const {
 
 double Process::at(const Term& term, const double* a, const double* b) const {
   const double s = term.along(a, dims_), t = term.along(b, dims_);
-  double d2 = 0;
-  for (std::int64_t k = 0; k < dims_; ++k) d2 += (a[k] - b[k]) * (a[k] - b[k]);
-  return term.variance * term.modulation_at(s) * term.modulation_at(t) * term.base_at(d2) * term.cycle_at(s - t);
+  return term.variance * term.modulation_at(s) * term.modulation_at(t) *
+         term.base_at(term.squared_distance(a, b, dims_)) * term.cycle_at(s - t);
 }
 
 std::vector<double> Process::between(Inputs a, Inputs b) const {

@@ -32,11 +32,13 @@ struct Term {
   Modulation modulation = Modulation::none;
   double origin = 0;                // m(t) = t − origin, or 1 from there on and 0 before
   std::vector<double> direction{};  // (Dx), of length 1; empty: the first axis
+  std::vector<double> stretch{};    // (Dx), factors of the lengthscales along each axis; empty: 1
 
   double base_at(double squared_distance) const;
   double cycle_at(double difference) const;
   double modulation_at(double t) const;
   double along(const double* x, std::int64_t dims) const;
+  double squared_distance(const double* a, const double* b, std::int64_t dims) const;
 };
 
 /// Variances of the harmonics 0, 1 … of exp(−2 sin²(π d/p) / l²), by exponentially scaled Bessel functions (Solin and
