@@ -164,7 +164,7 @@ std::vector<LogNormal> weak_priors(const GpCovariance& covariance) {
   std::vector<LogNormal> priors;
   for (const GpParameter& p : covariance.parameters()) switch (p.kind) {
       case GpParameter::Kind::scale: priors.push_back({0, 1.5, std::log(1e-3), std::log(30.0)}); break;
-      case GpParameter::Kind::lengthscale: priors.push_back({of_inputs, 2, std::log(1e-4), std::log(100.0)}); break;
+      case GpParameter::Kind::lengthscale: priors.push_back({of_inputs, 1, std::log(1e-4), std::log(100.0)}); break;
       case GpParameter::Kind::period: priors.push_back({std::log(0.2), 3, std::log(1e-5), std::log(2.0)}); break;
       case GpParameter::Kind::roughness: priors.push_back({0, 1, std::log(0.1), std::log(10.0)}); break;
       case GpParameter::Kind::noise: priors.push_back({std::log(0.1), 2, std::log(1e-4), std::log(3.0)}); break;
