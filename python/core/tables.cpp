@@ -218,6 +218,7 @@ void add_tables(nb::module_& module) {
       .def_rw("neighbours", &FillOptions::neighbours)
       .def_rw("turn", &FillOptions::turn)
       .def_rw("chunk", &FillOptions::chunk)
+      .def_rw("compare_gp", &FillOptions::compare_gp)
       .def_rw("baselines", &FillOptions::baselines)
       .def_rw("combine_ends", &FillOptions::combine_ends)
       .def_rw("periods", &FillOptions::periods)
@@ -229,7 +230,9 @@ void add_tables(nb::module_& module) {
           "linear_mean", [](const FillOptions& o) { return o.gp.mean == GpMean::linear; },
           [](FillOptions& o, bool linear) { o.gp.mean = linear ? GpMean::linear : GpMean::constant; })
       .def("limit_values", &limit_values, "transform"_a, "low"_a, "high"_a, "counts"_a);
-  module.def("usual_weights", &usual_weights, "inputs"_a, "covariates"_a);
+  module.def("usual_weights", nb::overload_cast<std::int64_t, std::int64_t, std::int64_t>(&usual_weights), "inputs"_a,
+             "covariates"_a, "observed"_a);
+  module.def("compares_with_gp", &compares_with_gp, "inputs"_a);
   module.def("fill", &fill_arrays, "model"_a.none(), "x"_a.noconvert(), "values"_a, "options"_a,
              "groups"_a = nb::none(), "targets"_a = nb::none(), "target_groups"_a = nb::none(),
              "truth"_a = std::vector<Doubles>(), "x_names"_a, "value_names"_a, "x_forms"_a = std::vector<Form>(),

@@ -27,6 +27,7 @@ class Question:
         group = None if group is None else str(group)
         self.frame, self.group, self._missing = frame, group, listed(missing)
         self._also: tuple[Frame, np.ndarray] | None = None  # a frame with further rows to predict, after the own ones
+        self.compare_gp = False  # whether a Gaussian process may answer in the place of the model
         self.asked = frame if targets is None else targets
         named, values, covariates = names(inputs), names(values), names(covariates)
         check_names(frame, named + values + covariates + names(group))
@@ -148,12 +149,23 @@ class Question:
         if not plain and (kernel is not None or linear_mean):
             given = f"kernel {kernel!r}" if kernel is not None else "linear_mean"
             raise _core.InvalidInput(f"[fill] {given} found beside weights, expected it with weights='gp'")
-        if plain and _core.usual_weights(len(self.inputs), len(self.covariates)) == "gp":
+        if not plain:
+            return as_model(weights, len(self.inputs))
+        covariates = sum(2 if self.frame.kind(name) == "text" else 1 for name in self.covariates)  # two words or more
+        inputs = len(self.inputs) + covariates
+        if _core.usual_weights(inputs, covariates, self._most_observed()) == "gp":
             return None
-        return as_model(weights, len(self.inputs))
+        self.compare_gp = _core.compares_with_gp(inputs)
+        return as_model(None, inputs)
+
+    def _most_observed(self) -> int:
+        """The most observed rows of a series."""
+        known = [~np.isnan(y) for y in self.y]
+        return int(max(k.sum() if self.groups is None else np.bincount(self.groups[k], minlength=1).max() for k in known))
 
     def answer(self, model: Model | None, options, truth: Sequence[np.ndarray] = (), lonlat: bool = False, progress=None,
                communicator=None):
+        options.compare_gp = self.compare_gp
         return _core.fill(None if model is None else model._core, self.x, self.y, options, self.groups, self.targets,
                           self.target_groups, list(truth), self.inputs, self.values, self.forms, self.group or "", lonlat,
                           self._covariates(), progress, communicator)

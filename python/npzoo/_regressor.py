@@ -17,9 +17,10 @@ class NeuralProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     """Regression with uncertainty by trained neural processes, without fitting.
 
     For one or two features the weights for any table answer: ``fit`` only keeps the points, and any number of them can
-    be used. For more features, or with ``weights="gp"``, a Gaussian process answers that is fitted to the points, with a
-    lengthscale for each feature and a constant mean. ``backend_`` says which of them it is. Each target is standardised
-    by itself.
+    be used. For three features and at most 1024 points, ``fit`` compares the weights with a Gaussian process on hidden
+    points, and keeps the Gaussian process if it is clearly better. For more features or points, or with ``weights="gp"``,
+    a Gaussian process answers. It is fitted to the points, with a lengthscale for each feature and a constant mean.
+    ``backend_`` says which of them it is. Each target is standardised by itself.
 
     Parameters
     ----------
@@ -63,11 +64,9 @@ class NeuralProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """Takes points X (n, features) and values y (n,) or (n, targets)."""
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, multi_output=True, order="C")
         self.X_train_, self.y_train_ = X.copy(), np.array(y, dtype=np.float64)
-        weights = _core.usual_weights(X.shape[1], 0) if self.weights is None and self.kernel is None else self.weights
+        weights = _core.usual_weights(X.shape[1], 0, len(X)) if self.weights is None and self.kernel is None else self.weights
         if weights is None or (isinstance(weights, str) and weights == "gp"):
-            self.backend_ = "gp"
-            self.processes_ = [_core.GaussianProcess(self.X_train_, column, self.kernel or "auto") for column in self._columns()]
-            return self
+            return self._fit_processes()
         if self.kernel is not None:
             raise _core.InvalidInput(f"[fit] kernel {self.kernel!r} found beside weights, expected it with weights='gp'")
         model = as_model(self.weights, X.shape[1])
@@ -76,6 +75,13 @@ class NeuralProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
                                      f"under {model.protocol} has")
         self.model_ = model
         self.backend_ = f"{model.name}:{model.protocol}"
+        if self.weights is None and _core.compares_with_gp(X.shape[1]) and self._filled(X[:1], compare_gp=True)["weights"] == "gp":
+            return self._fit_processes()
+        return self
+
+    def _fit_processes(self):
+        self.backend_ = "gp"
+        self.processes_ = [_core.GaussianProcess(self.X_train_, column, self.kernel or "auto") for column in self._columns()]
         return self
 
     def predict(self, X, return_std=False, return_cov=False):
@@ -131,12 +137,15 @@ class NeuralProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if self.backend_ == "gp":
             means, stds = zip(*(process.predict(X) for process in self.processes_))
             return means, stds, [], []
-        columns = self._columns()
-        names = [f"x{i}" for i in range(X.shape[1])], [f"y{i}" for i in range(len(columns))]
-        options = fill_options(quantiles=list(quantiles), samples=samples, seed=seed)
-        result = _core.fill(self.model_._core, self.X_train_, columns, options, targets=X, x_names=names[0], value_names=names[1])
+        result = self._filled(X, quantiles=list(quantiles), samples=samples, seed=seed)
         warn((text for about, text in result["warnings"] if about == "no prediction"), level=4)
         return tuple(zip(*result["columns"]))
+
+    def _filled(self, X, **options):
+        """The weights' answer at X."""
+        columns = self._columns()
+        return _core.fill(self.model_._core, self.X_train_, columns, fill_options(**options), targets=X,
+                          x_names=[f"x{i}" for i in range(X.shape[1])], value_names=[f"y{i}" for i in range(len(columns))])
 
     def _shaped(self, columns, X):
         return np.stack(columns, axis=1).reshape(len(X), *self.y_train_.shape[1:])

@@ -22,24 +22,37 @@ def test_check_estimator(weights):
     assert len(results) > 40
 
 
-@pytest.mark.parametrize("features", [1, 2, 3])
+@pytest.mark.parametrize("features", [1, 2, 3, 4])
 @pytest.mark.parametrize("targets", [(), (2,)])
 def test_shapes_are_those_of_a_gaussian_process(features, targets):
     rng = np.random.default_rng(0)
     X, y, Z = rng.normal(size=(30, features)), rng.normal(size=(30, *targets)), rng.normal(size=(5, features))
     ours, theirs = NeuralProcessRegressor().fit(X, y), GaussianProcessRegressor(alpha=1e-2).fit(X, y)
-    assert ours.backend_ == ("gp" if features > 2 else f"kriging-tnp:npzoo/any-{features}d")
+    assert ours.backend_ == ("gp" if features > 3 else f"kriging-tnp:npzoo/any-{features}d")
     assert ours.predict(Z).shape == theirs.predict(Z).shape
     assert ours.predict(Z, return_std=True)[1].shape == theirs.predict(Z, return_std=True)[1].shape
     assert ours.sample_y(Z, 4).shape == theirs.sample_y(Z, 4).shape
     assert ours.predict_quantiles(Z, [0.1, 0.5, 0.9]).shape == (5, *targets, 3)
     with pytest.raises(RuntimeError, match="At most one"):
         ours.predict(Z, return_std=True, return_cov=True)
-    if features > 2:
+    if features > 3:
         assert ours.predict(Z, return_cov=True)[1].shape == theirs.predict(Z, return_cov=True)[1].shape
     else:
         with pytest.raises(ValueError, match="predicts each target by itself"):
             ours.predict(Z, return_cov=True)
+
+
+def test_three_features_are_fitted_where_that_predicts_hidden_points_better():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(90, 3))
+    smooth = np.sin(5 * X[:, 0]) + 2 * X[:, 1]
+    assert NeuralProcessRegressor().fit(X, smooth).backend_ == "gp"
+    assert NeuralProcessRegressor().fit(X, smooth + rng.normal(0, 2, 90)).backend_ == "kriging-tnp:npzoo/any-3d"
+    table = {"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "y": np.where(rng.uniform(size=90) < 0.2, np.nan, smooth)}
+    filled = npzoo.fill(table, ["a", "b", "c"], "y")
+    np.testing.assert_array_equal(filled["mean_y"], npzoo.fill(table, ["a", "b", "c"], "y", weights="gp")["mean_y"])
+    np.testing.assert_array_equal(npzoo.fill(table, ["a", "b"], "y", covariates="c", bounds=(-5, 5))["std_y"],
+                                  npzoo.fill(table, ["a", "b", "c"], "y", weights="npzoo/any-3d", bounds=(-5, 5))["std_y"])
 
 
 def test_predictions_are_those_of_fill():

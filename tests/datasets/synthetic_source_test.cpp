@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -18,9 +19,7 @@ using namespace npzoo::testing;
 namespace {
 
 SyntheticDistribution any(std::int64_t dims) {
-  SyntheticDistribution d = synthetic_distribution(*load_protocol(dims == 1 ? "npzoo/any-1d" : "npzoo/any-2d").data);
-  d.dims = dims;
-  return d;
+  return synthetic_distribution(*load_protocol(fmt::format("npzoo/any-{}d", dims)).data);
 }
 
 SyntheticDistribution only_gaussian(SyntheticDistribution d) {

@@ -78,7 +78,7 @@ TEST_CASE("optimiser: proposals are those that `npzoo optimise` printed in versi
   CHECK(by_weights.points.front().values.front() == doctest::Approx(1.02817).epsilon(1e-4));
 
   const Proposals largest = told(three_axes(), over_two_axes(), {.maximise = true}).ask(3);
-  CHECK(largest.note == "a Gaussian process makes the predictions: no weights take 3 inputs");
+  CHECK(largest.note.empty());
   REQUIRE(largest.points.size() == 3);
   check_point(largest.points[0], {4, 1, 0.25}, 10.949353126557936, 2.722526792609621, 1.2119049137788904);
   check_point(largest.points[1], {4, 6, 0.25}, 10.928967942741608, 0.5733651052328028, -1.5200930104183985);

@@ -9,26 +9,55 @@ from cli_support import HERE, as_json, case, expect, fail, npzoo, run_cases, suc
 from predict_support import comments, figures
 
 
-def three_inputs():
+def table_of(inputs, noise=0.0, rows=90):
+    """A smooth function of the inputs a and b; others have no effect."""
     draw = random.Random(1)
-    rows = ["a,b,c,y"]
-    for i in range(90):
-        a, b, c = (round(draw.random(), 4) for _ in range(3))
-        rows.append(f"{a},{b},{c},{'' if i % 5 == 0 else math.sin(5 * a) + 2 * b}")
-    return write("three.csv", "\n".join(rows) + "\n")
+    lines = [",".join([*inputs, "y"])]
+    for i in range(rows):
+        at = [round(draw.random(), 4) for _ in inputs]
+        lines.append(",".join(map(str, at)) + f",{'' if i % 5 == 0 else math.sin(5 * at[0]) + 2 * at[1] + noise * draw.gauss(0, 1)}")
+    return write(f"{inputs}.csv", "\n".join(lines) + "\n")
+
+
+def three_inputs():
+    return table_of("abc")
 
 
 @case
-def three_inputs_are_answered_by_a_gaussian_process():
-    done = npzoo("predict", three_inputs(), "--inputs", "a,b,c", "--header")
-    expect("a Gaussian process makes the predictions: no weights take 3 inputs" in done.stderr, done.stderr)
-    expect("gp, fitted to the table" in comments(done.stdout)[0] and "# kernel: " in done.stdout, done.stdout)
-    for line, (mean, _) in zip([r for r in done.stdout.splitlines() if not r.startswith(("#", "a"))], figures(done.stdout, "y")):
-        a, b = (float(v) for v in line.split(",")[:2])
-        expect(abs(mean - math.sin(5 * a) - 2 * b) < 0.05, line)
-    result = as_json("predict", HERE / "three.csv", "--inputs", "a,b,c", "--kernel", "matern-5/2", "--out", HERE / "out.csv")
+def smooth_functions_of_three_inputs_and_all_of_four_are_answered_by_a_gaussian_process():
+    four = npzoo("predict", table_of("abcd"), "--inputs", "a,b,c,d", "--header")
+    expect("a Gaussian process makes the predictions: no weights take 4 inputs" in four.stderr, four.stderr)
+    three = npzoo("predict", three_inputs(), "--inputs", "a,b,c", "--header")
+    expect("npzoo: " not in three.stderr and "# compared on hidden rows: the CRPS of a fitted Gaussian process is " in three.stdout, three)
+    for done in (three, four):
+        expect("gp, fitted to the table" in comments(done.stdout)[0] and "# kernel: " in done.stdout, done.stdout)
+        for line, (mean, _) in zip([r for r in done.stdout.splitlines() if not r.startswith(("#", "a"))], figures(done.stdout, "y")):
+            a, b = (float(v) for v in line.split(",")[:2])
+            expect(abs(mean - math.sin(5 * a) - 2 * b) < 0.05, line)
+    result = as_json("predict", three_inputs(), "--inputs", "a,b,c", "--kernel", "matern-5/2", "--out", HERE / "out.csv")
     expect(result["model"] == "gp" and result["processes"][0]["kernel"] == "matern-5/2", result)
     expect(set(result["processes"][0]["hyperparameters"]) >= {"scale", "lengthscale of a", "noise"}, result)
+
+
+@case
+def noisy_tables_of_three_inputs_are_answered_by_weights():
+    noisy = table_of("abc", noise=2, rows=150)
+    named = succeed("predict", noisy, "--inputs", "a,b,c", "--header", "--digits", 9)
+    expect("kriging-tnp trained under npzoo/any-3d" in comments(named)[0], named)
+    expect("# compared on hidden rows: " in named, named)
+    covariate = succeed("predict", noisy, "--inputs", "a,b", "--covariates", "c", "--digits", 9)
+    expect(figures(covariate, "y") == figures(named, "y"), "a covariate beside two inputs is a third one")
+    backwards = noisy.with_name("backwards.csv")
+    head, *lines = noisy.read_text().splitlines()
+    backwards.write_text("\n".join([head, *reversed(lines)]) + "\n")
+    expect(figures(succeed("predict", backwards, "--inputs", "a,b,c", "--digits", 9), "y") == figures(named, "y")[::-1], "in any order")
+    bounded = as_json("predict", noisy, "--inputs", "a,b,c", "--bounds", "-9,9", "--out", HERE / "out.csv")
+    expect("kriging-tnp trained under npzoo/any-3d" in bounded["facts"][0] and "compared on" not in str(bounded["facts"]),
+           "a Gaussian process knows no limits")
+    many = npzoo("predict", table_of("abc", noise=1, rows=1300), "--inputs", "a,b,c", "--out", HERE / "out.csv")
+    expect("a Gaussian process makes the predictions: too many observed rows for the weights for three inputs" in many.stderr, many.stderr)
+    few = succeed("predict", table_of("abc", rows=20), "--inputs", "a,b,c", "--header")
+    expect("npzoo/any-3d" in comments(few)[0] and "compared on" not in few, "too few rows to compare")
 
 
 @case

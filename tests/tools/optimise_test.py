@@ -44,11 +44,11 @@ def a_minimum_is_found_and_a_maximum():
 
 @case
 def the_gaussian_process_predicts_if_no_weights_fit():
-    three = "".join(f'[[axis]]\nname = "{n}"\nlow = 0\nhigh = 1\n' for n in "abc")
-    points = rows(ask(three, None, "--ask", 8))
-    f = lambda p: sum((p[n] - .3) ** 2 for n in "abc")
-    for _ in range(8):
-        done = ask(three, table_of(points, f, "abc"))
+    four = "".join(f'[[axis]]\nname = "{n}"\nlow = 0\nhigh = 1\n' for n in "abcd")
+    points = rows(ask(four, None, "--ask", 10))
+    f = lambda p: sum((p[n] - .3) ** 2 for n in "abcd")
+    for _ in range(10):
+        done = ask(four, table_of(points, f, "abcd"))
         expect("a Gaussian process makes the predictions" in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr)
         points += rows(done)
     expect(min(map(f, points)) < .01, points)

@@ -177,9 +177,9 @@ def two_inputs_by_their_names():
     text = succeed(*args(at=checkpoint_2d()))
     expect(comments(text)[1] == "# columns: temp by lon, lat" and len(figures(text, "temp")) == 12, text)
     expect("kriging-tnp trained under npzoo/any-2d" in comments(succeed("predict", "--header", HERE / "t.csv"))[0], "the weights for tables")
-    write("t.csv", "a,b,c,temp\n1,2,3,4\n2,3,4,\n")
-    fail("predict", HERE / "t.csv", naming=['"a", "b" and "c" might be inputs, expected --inputs to name them'])
-    fail("predict", HERE / "t.csv", "--inputs", "a,b,c", "--model", "weights", naming=["3 inputs found, weights for any table take 1 or 2"])
+    write("t.csv", "a,b,c,d,temp\n1,2,3,4,5\n2,3,4,5,\n")
+    fail("predict", HERE / "t.csv", naming=['"a", "b", "c" and "d" might be inputs, expected --inputs to name them'])
+    fail("predict", HERE / "t.csv", "--inputs", "a,b,c,d", "--model", "weights", naming=["4 inputs found, weights for any table take 1 to 3"])
 
 
 @case

@@ -96,9 +96,12 @@ void add_model_flags(Flags& flags, PredictCommand& c) {
   flags.words("TABLE", c.words,
               "table of observed points ('-' for standard input); npzoo predicts rows without a value. For a model of "
               "events: sequence, time and mark of each event; npzoo predicts the next events");
-  add_optional_checkpoint(flags, c.checkpoint,
-                          ". Default: npzoo/any-1d for one input and npzoo/any-2d for two, which need no training; for "
-                          "more inputs, and with --covariates, a Gaussian process fitted to the table");
+  add_optional_checkpoint(
+      flags, c.checkpoint,
+      ". Default: npzoo/any-1d, npzoo/any-2d and npzoo/any-3d for one, two and three inputs, which "
+      "need no training; for three they are compared with a Gaussian process on hidden rows, and the "
+      "better one answers. For more inputs, for more than 1024 observed rows of three, and with other "
+      "covariates than one beside two inputs, a Gaussian process fitted to the table");
   flags.choice("--model", c.model, {"auto", "weights", "gp"},
                "method for tables without --checkpoint: trained weights, or a Gaussian process fitted to each series");
   flags.text("--kernel", c.kernel,

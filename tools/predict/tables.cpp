@@ -165,9 +165,19 @@ void print_scores(const PredictOptions& c, const FillResult& result) {
   }
 }
 
-/// True if a Gaussian process answers.
-bool asks_gp(const PredictOptions& c, std::int64_t inputs, std::int64_t covariates) {
-  return c.model == "gp" || (c.model == "auto" && usual_weights(inputs, covariates) == kGaussianProcess);
+/// The weights that answer, or "gp".
+std::string chosen_weights(const PredictOptions& c, const FillData& data) {
+  if (c.model == "auto") return usual_weights(data);
+  return c.model == "gp" ? std::string(kGaussianProcess) : default_weights(data.dim_x - data.covariates);
+}
+
+/// Why a Gaussian process answers where no model was named.
+std::string why_gp(const FillData& data) {
+  constexpr std::int64_t kOfWeights = 3;
+  if (data.covariates > 0 && data.dim_x != kOfWeights)
+    return "because of --covariates; use --model weights for weights";
+  if (data.dim_x > kOfWeights) return fmt::format("no weights take {} inputs", data.dim_x);
+  return "too many observed rows for the weights for three inputs";
 }
 
 /// Throws OtherRankError unless all ranks predict the same tables with the same weights.
@@ -195,9 +205,11 @@ int predict_tables(const PredictOptions& c, const TrainedModel* trained, Job& jo
   const auto began = std::chrono::steady_clock::now();
   const FillTables tables = read_tables(c, trained ? std::optional(trained->model->dim_x()) : std::nullopt);
   std::optional<TrainedModel> usual;
-  const std::int64_t inputs = std::ssize(tables.columns.inputs), covariates = std::ssize(tables.columns.covariates);
-  if (!trained && !asks_gp(c, inputs, covariates)) trained = &usual.emplace(load_model(default_weights(inputs)));
-  if (trained) check_fits(*trained, tables.columns.inputs, tables.columns.values);
+  const FillData data = tables.data();
+  if (const std::string name = trained ? "" : chosen_weights(c, data); !trained && name != kGaussianProcess)
+    trained = &usual.emplace(load_model(name));
+  if (trained && trained->model->dim_x() != data.dim_x)
+    check_fits(*trained, tables.columns.inputs, tables.columns.values);
   check_picture(c, tables);
   const std::vector<std::string> drawn = drawn_groups(c, tables);
   static_cast<void>(prediction_header(tables, c.quantiles));
@@ -215,6 +227,7 @@ int predict_tables(const PredictOptions& c, const TrainedModel* trained, Job& jo
       .turn = !c.no_turn,
       .chunk = c.chunk,
       .gp = {.kernel = c.kernel.empty() ? "auto" : c.kernel, .mean = c.linear_mean ? GpMean::linear : GpMean::constant},
+      .compare_gp = c.model == "auto" && usual && compares_with_gp(data.dim_x),
       .baselines = c.baselines,
       .combine_ends = c.ends == "combined",
       .periods = c.periods,
@@ -231,11 +244,7 @@ int predict_tables(const PredictOptions& c, const TrainedModel* trained, Job& jo
   }
   progress.finish();
   if (!trained && c.model == "auto")
-    progress.message(
-        covariates > 0
-            ? "npzoo: a Gaussian process makes the predictions, because of --covariates; use --model weights for "
-              "weights"
-            : fmt::format("npzoo: a Gaussian process makes the predictions: no weights take {} inputs", inputs));
+    progress.message("npzoo: a Gaussian process makes the predictions: " + why_gp(data));
   show_messages(c, tables, result, drawn.size(), progress);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
   if (c.common.json)

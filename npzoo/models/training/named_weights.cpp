@@ -19,7 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kExtension[] = ".safetensors";
-constexpr std::array kDefaultOfInputs = {"kriging-tnp:npzoo/any-1d", "kriging-tnp:npzoo/any-2d"};
+constexpr std::array kDefaultOfInputs = {"kriging-tnp:npzoo/any-1d", "kriging-tnp:npzoo/any-2d",
+                                         "kriging-tnp:npzoo/any-3d"};
 
 /// Folders above that of the library or program that may hold `share/npzoo`: lib/ARCHITECTURE is two below a prefix.
 constexpr int kFoldersAbove = 3;
@@ -146,7 +147,7 @@ std::string full_weights_name(const std::string& name_or_path) {
 
 std::string default_weights(std::int64_t dim_x) {
   check(dim_x >= 1 && dim_x <= std::ssize(kDefaultOfInputs),
-        "[weights] {} inputs found, weights for any table take 1 or {}: expected --checkpoint", dim_x,
+        "[weights] {} inputs found, weights for any table take 1 to {}: expected --checkpoint", dim_x,
         kDefaultOfInputs.size());
   return kDefaultOfInputs[static_cast<std::size_t>(dim_x - 1)];
 }

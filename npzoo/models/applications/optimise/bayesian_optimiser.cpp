@@ -15,7 +15,7 @@ namespace npzoo {
 namespace {
 
 constexpr std::int64_t kMostInputsOfWeights = 1;  // for two a fitted Gaussian process finds better points
-constexpr std::int64_t kMostInputsOfTables = 2;   // that there are weights for
+constexpr std::int64_t kMostInputsOfTables = 3;   // that there are weights for
 
 void check_numbers(const SearchSpace& space) {
   for (std::int64_t d = 0; d < space.dims(); ++d)

@@ -52,8 +52,8 @@ struct ReasonedSurrogate {
   std::string reason{};
 };
 /// Weights for one input, and a fitted Gaussian process otherwise: for two inputs it finds better points than the
-/// weights, for more inputs there are no weights, Thompson's rule needs sampled functions, which the weights do not
-/// provide, and weights know no choices.
+/// weights, for three they were not tried and for more there are none, Thompson's rule needs sampled functions, which
+/// the weights do not provide, and weights know no choices.
 ReasonedSurrogate default_surrogate(const SearchSpace& space, BatchRule batch);
 
 struct BayesianOptions {

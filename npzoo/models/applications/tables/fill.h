@@ -49,7 +49,10 @@ struct FillOptions {
   bool turn = true;                     // turn and stretch two inputs of a series with many points (see LocalOptions)
   std::int64_t chunk = 4096;            // targets predicted at a time; bounds the memory
   GpOptions gp{};                       // of weights "gp"
-  bool baselines = false;               // score others on the same rows, where there is a truth
+  /// Fits a Gaussian process as well, and has it answer where it clearly predicts hidden observed values better than
+  /// the weights (see compare_on_hidden_thirds). Not with transforms, which it does not know.
+  bool compare_gp = false;
+  bool baselines = false;  // score others on the same rows, where there is a truth
   /// Forecasts behind the end of regular series of one input, if the weights are for tables: see TableEndOptions.
   bool combine_ends = true;
   std::vector<std::string> periods{};  // of seasons, for those forecasts; empty: found
@@ -101,9 +104,10 @@ inline constexpr std::string_view kGaussianProcess = "gp";
 /// number of threads. Throws Error if the arrays do not fit together or to the model, if a number is not finite, and
 /// as `standardise` does; throws Interrupted after a request to stop.
 ///
-/// Longitude and latitude are mapped to a plane (see SphereMap). With covariates, a linear mean in them is fitted to
-/// each series by generalised least squares, with the covariance of a Gaussian process of the other inputs, and the
-/// model predicts what it leaves; the uncertainty of its slopes is not added.
+/// Longitude and latitude are mapped to a plane (see SphereMap). Covariates are inputs of a model that takes as many
+/// inputs as they and the others are. Else a linear mean in them is fitted to each series by generalised least squares,
+/// with the covariance of a Gaussian process of the other inputs, and the model predicts what it leaves; the
+/// uncertainty of its slopes is not added.
 FillResult fill(const TrainedModel& trained, const FillData& data, const FillOptions& options = {});
 /// Predicts by Gaussian processes, fitted to each series: any number of inputs, longitudes and latitudes as points of
 /// the sphere, a mean that is linear in the covariates, and these as inputs as well. Progress and errors are as above.
@@ -111,8 +115,17 @@ FillResult fill_with_gp(const FillData& data, const FillOptions& options = {});
 /// Predicts with weights given by their name or file, or by "gp"; empty: see usual_weights.
 FillResult fill(const std::string& weights, const FillData& data, const FillOptions& options = {});
 
-/// Returns the name of the weights for tables of one or two inputs, and "gp" for more and with covariates.
-std::string usual_weights(std::int64_t inputs, std::int64_t covariates);
+/// Returns the name of the weights for these data, or "gp". Weights answer one to three inputs. One covariate of
+/// numbers beside two inputs is a third one. "gp" answers all other covariates, more inputs, and three inputs where a
+/// series has more observed rows than a training of the weights had, since tiles have no use for inputs of different
+/// kinds.
+std::string usual_weights(const FillData& data);
+/// The same for so many inputs, covariates included, and observed rows of the largest series. A covariate of words
+/// counts as one for each word.
+std::string usual_weights(std::int64_t inputs, std::int64_t covariates, std::int64_t observed);
+/// Whether the usual weights for so many inputs are compared with a Gaussian process (see FillOptions): those for
+/// three, where a smooth function without noise is best left to the fit.
+bool compares_with_gp(std::int64_t inputs);
 
 /// Throws Error unless the model takes as many inputs, and one value or all of these together.
 void check_fits(const TrainedModel& trained, std::span<const std::string> inputs, std::span<const std::string> values);
