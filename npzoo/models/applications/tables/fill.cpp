@@ -240,12 +240,16 @@ FillResult fill_with_better(const TrainedModel& trained, const FillData& data, c
   constexpr double kClearly = 0.95;
   FillOptions alone = options;
   alone.compare_gp = false;
-  const FillOptions plain{.standardise = options.standardise,
-                          .neighbours = options.neighbours,
-                          .turn = options.turn,
-                          .gp = options.gp,
-                          .combine_ends = false,
-                          .stop = options.stop};
+  FillOptions plain{.standardise = options.standardise,
+                    .neighbours = options.neighbours,
+                    .turn = options.turn,
+                    .gp = options.gp,
+                    .combine_ends = false,
+                    .stop = options.stop};
+  if (options.progress)  // shows that something happens
+    plain.progress = [&, all = data.places() * std::ssize(data.values)](std::int64_t, std::int64_t) {
+      options.progress(0, all);
+    };
   const std::optional<double> ratio = compare_on_hidden_thirds(
       data, [&](const FillData& d) { return fill_with_gp(d, plain); },
       [&](const FillData& d) { return fill(trained, d, plain); });

@@ -12,7 +12,7 @@ namespace npzoo {
 
 namespace {
 
-constexpr std::size_t kParts = 3, kMostSeries = 16;
+constexpr std::size_t kParts = 3, kMostSeries = 8;
 constexpr std::int64_t kFewest = 20;  // observed values of a series
 
 /// The rows of a table that have a value.
