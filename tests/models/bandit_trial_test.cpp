@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <mutex>
 
 #include "npzoo/datasets/kinds/wheel/source.h"
 #include "npzoo/models/predictions/independent.h"
@@ -32,6 +33,7 @@ class Gambler final : public Model {
 
   std::unique_ptr<ContextState> do_condition(const Context& context, Draws& draws,
                                              std::int64_t samples) const override {
+    const std::lock_guard lock(showing_);
     shown.push_back(context);
     return std::make_unique<HeldContext>(context, draws, samples);
   }
@@ -52,6 +54,7 @@ class Gambler final : public Model {
  private:
   bool knows_;
   double std_;
+  mutable std::mutex showing_;
 };
 
 /// Another model, whose contexts are read again from the beginning.
