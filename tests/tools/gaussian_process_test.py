@@ -56,6 +56,9 @@ def noisy_tables_of_three_inputs_are_answered_by_weights():
            "a Gaussian process knows no limits")
     many = npzoo("predict", table_of("abc", noise=1, rows=1300), "--inputs", "a,b,c", "--out", HERE / "out.csv")
     expect("a Gaussian process makes the predictions: too many observed rows for the weights for three inputs" in many.stderr, many.stderr)
+    words = write("words.csv", "x,soil,y\n" + "".join(f"{i},{'clay' if i % 2 else 'sand'},{i if i % 4 else ''}\n" for i in range(24)))
+    expect("predictions: because of --covariates" in npzoo("predict", words, "--inputs", "x", "--covariates", "soil", "--out",
+                                                           HERE / "out.csv").stderr, "one input and two words are three columns")
     few = succeed("predict", table_of("abc", rows=20), "--inputs", "a,b,c", "--header")
     expect("npzoo/any-3d" in comments(few)[0] and "compared on" not in few, "too few rows to compare")
 

@@ -173,11 +173,11 @@ std::string chosen_weights(const PredictOptions& c, const FillData& data) {
 
 /// Why a Gaussian process answers where no model was named.
 std::string why_gp(const FillData& data) {
-  constexpr std::int64_t kOfWeights = 3;
-  if (data.covariates > 0 && data.dim_x != kOfWeights)
-    return "because of --covariates; use --model weights for weights";
-  if (data.dim_x > kOfWeights) return fmt::format("no weights take {} inputs", data.dim_x);
-  return "too many observed rows for the weights for three inputs";
+  constexpr std::int64_t kNoRows = 0;
+  if (usual_weights(data.dim_x, data.covariates, kNoRows) != kGaussianProcess)
+    return "too many observed rows for the weights for three inputs";
+  if (data.covariates > 0) return "because of --covariates; use --model weights for weights";
+  return fmt::format("no weights take {} inputs", data.dim_x);
 }
 
 /// Throws OtherRankError unless all ranks predict the same tables with the same weights.
