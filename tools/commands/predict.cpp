@@ -99,7 +99,7 @@ void add_model_flags(Flags& flags, PredictCommand& c) {
   add_optional_checkpoint(
       flags, c.checkpoint,
       ". Default: npzoo/any-1d, npzoo/any-2d and npzoo/any-3d for one, two and three inputs, which "
-      "need no training; for three they are compared with a Gaussian process on hidden rows, and the "
+      "need no training. For three inputs npzoo compares them with a Gaussian process on hidden rows, and the "
       "better one answers. For more inputs, for more than 1024 observed rows of three, and with other "
       "covariates than one beside two inputs, a Gaussian process fitted to the table");
   flags.choice("--model", c.model, {"auto", "weights", "gp"},

@@ -116,9 +116,9 @@ FillResult fill_with_gp(const FillData& data, const FillOptions& options = {});
 FillResult fill(const std::string& weights, const FillData& data, const FillOptions& options = {});
 
 /// Returns the name of the weights for these data, or "gp". Weights answer one to three inputs. One covariate of
-/// numbers beside two inputs is a third one. "gp" answers all other covariates, more inputs, and three inputs where a
-/// series has more observed rows than a training of the weights had, since tiles have no use for inputs of different
-/// kinds.
+/// numbers beside two inputs is a third one. "gp" answers all other covariates and more inputs. It also answers three
+/// inputs if a series has more observed rows than the weights were trained on: local contexts choose rows by plain
+/// distance, which means little between inputs of different kinds.
 std::string usual_weights(const FillData& data);
 /// The same for so many inputs, covariates included, and observed rows of the largest series. A covariate of words
 /// counts as one for each word.
