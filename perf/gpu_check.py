@@ -339,12 +339,12 @@ def passed_before(path, record):
 
 def perform_all(options, checks, folder, record, logs):
     """Runs `jobs` of them at a time. The record is written after each, since a machine may go away at any time."""
-    chosen = [(name, check) for name, check in checks.all()
-              if not options.checks or any(word in name for word in options.checks.split(","))]
+    every = checks.all()
     before = passed_before(options.resume, record) if options.resume else {}
-    results = [before.get(name) for name, _ in chosen]
-    missing = [i for i, result in enumerate(results) if not result]
-    alone = [i for i in missing if chosen[i][0].startswith(ALONE)]
+    results = [before.get(name) for name, _ in every]
+    missing = [i for i, (name, _) in enumerate(every) if not results[i] and
+               (not options.checks or any(word in name for word in options.checks.split(",")))]
+    alone = [i for i in missing if every[i][0].startswith(ALONE)]
 
     def keep(i, result):
         results[i] = result
@@ -354,8 +354,8 @@ def perform_all(options, checks, folder, record, logs):
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         try:
             for i in alone:
-                keep(i, pool.submit(perform, *chosen[i], folder, checks, logs).result())
-            tasks = {pool.submit(perform, *chosen[i], folder, checks, logs): i for i in missing if i not in alone}
+                keep(i, pool.submit(perform, *every[i], folder, checks, logs).result())
+            tasks = {pool.submit(perform, *every[i], folder, checks, logs): i for i in missing if i not in alone}
             for task in concurrent.futures.as_completed(tasks):
                 keep(tasks[task], task.result())
         except BaseException:
