@@ -1,6 +1,8 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "npzoo/engine/cuda/launch.h"
@@ -52,6 +54,24 @@ TEST_CASE("emulator: the lanes of a warp exchange values") {
     CHECK((i < 32 ? largest[i] == 31 : std::isnan(largest[i])));
     CHECK(shifted[i] == (i % 32 == 0 ? i : i - 1));
   }
+}
+
+TEST_CASE("device code: powers of two are exact to the last place, from the largest number to the smallest") {
+  const auto error = [](float x) {  // in units of the last place
+    const double exact = std::exp2(static_cast<double>(x));
+    return std::abs(static_cast<double>(exponential2(x)) - exact) / std::ldexp(1.0, std::max(std::ilogb(exact) - 23, -149));
+  };
+  double worst = 0;
+  for (float x = -149; x < 128; x += 0.0009765625f) worst = std::max(worst, error(x));
+  for (float x = 1e-9f; x < 1; x *= 1.001f) worst = std::max({worst, error(x), error(-x)});
+  CHECK(worst <= 0.9);
+  constexpr float kInfinite = std::numeric_limits<float>::infinity();
+  CHECK(exponential2(0.0f) == 1);
+  CHECK(exponential2(-kInfinite) == 0);
+  CHECK(exponential2(-1e30f) == 0);
+  CHECK(exponential2(128.0f) == kInfinite);
+  CHECK(exponential2(kInfinite) == kInfinite);
+  CHECK(std::isnan(exponential2(std::numeric_limits<float>::quiet_NaN())));
 }
 
 TEST_CASE("emulator: a barrier that not all threads reach is an error, and the next kernel runs") {
