@@ -25,12 +25,12 @@ def forecast(data, horizon: int | None = None, time: str | None = None, values: 
     """Predicts the next ``horizon`` rows of a table whose rows follow each other in equal steps of ``time``.
 
     Returns a table of the same kind with the times and the columns ``mean_VALUE``, ``std_VALUE``, ``qP_VALUE`` and
-    ``sampleK_VALUE``. ``weights`` are those of a model of forecasts, such as :func:`npzoo.train` makes under
-    ``taylorformer/exchange``; by default the weights for tables are combined with exponential smoothing, Theta, drift
-    and the last season, by their scores on held-out parts (``ends="weights"``: not combined). ``period`` is the length of
-    a season, or several: steps, or of dates a time such as ``"1y"``, ``"7d"`` or ``"24h"``; by default it is found.
-    ``time`` is by default the column of dates; ``values`` are all other columns of numbers. ``dates`` is that of
-    :func:`fill`.
+    ``sampleK_VALUE``. Samples are paths: a sum over steps of one of them is a sample of the sum. ``weights`` are those of
+    a model of forecasts, such as :func:`npzoo.train` makes under ``taylorformer/exchange``; by default the weights for
+    tables are combined with exponential smoothing, Theta, drift and the last season, by their scores on held-out parts
+    (``ends="weights"``: not combined, and each step is sampled by itself). ``period`` is the length of a season, or
+    several: steps, or of dates a time such as ``"1y"``, ``"7d"`` or ``"24h"``; by default it is found. ``time`` is by
+    default the column of dates; ``values`` are all other columns of numbers. ``dates`` is that of :func:`fill`.
 
     >>> import npzoo, numpy
     >>> month = numpy.arange(48.0)

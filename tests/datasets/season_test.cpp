@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <numbers>
@@ -71,6 +72,52 @@ TEST_CASE("exponential smoothing continues a line and a level, also with missing
   CHECK(relative.forecast(2).std[1] > 0);
   const GaussianPath theta = theta_forecast(y, 2);
   CHECK(theta.mean[1] > theta.mean[0]);
+}
+
+TEST_CASE("errors of smoothing's paths have deviation 1 and depend on each other as the recursion has them") {
+  using Trend = ExponentialSmoothing::Trend;
+  constexpr std::size_t kPaths = 20'000, kHorizon = 9;
+  std::vector<double> y;
+  Random random(11);
+  double level = 50;
+  for (int t = 0; t < 80; ++t) {
+    level += 0.6 * random.normal();
+    y.push_back(level + (t % 4 == 1 ? 3 : 0) + random.normal());
+  }
+  const ExponentialSmoothing::Form forms[] = {
+      {}, {.trend = Trend::local}, {.trend = Trend::damped, .period = 4, .relative = true}};
+  for (const auto& form : forms) {
+    const ExponentialSmoothing smoothing(y, form);
+    const GaussianPath forecast = smoothing.forecast(kHorizon);
+    std::array<double, kHorizon> sums{}, squares{};
+    double products = 0;
+    for (std::size_t i = 0; i < kPaths; ++i) {
+      Random stream(5, i);
+      const std::vector<double> errors = smoothing.path_errors(forecast, stream);
+      REQUIRE(errors.size() == kHorizon);
+      for (std::size_t h = 0; h < kHorizon; ++h) {
+        sums[h] += errors[h];
+        squares[h] += errors[h] * errors[h];
+      }
+      products += errors[7] * errors[8];
+    }
+    for (std::size_t h = 0; h < kHorizon; ++h) {
+      CHECK(std::abs(sums[h] / kPaths) < 0.03);  // four standard errors
+      CHECK(std::abs(squares[h] / kPaths - 1) < 0.04);
+    }
+    if (form.trend != Trend::none) continue;
+    // Of a level alone, the variance of step h is 1 + (h − 1) α² and the covariance with the next step α + (h − 1) α².
+    const double ratio = forecast.std[1] / forecast.std[0], square = ratio * ratio - 1;
+    CHECK(std::abs(products / kPaths -
+                   (std::sqrt(square) + 7 * square) / std::sqrt((1 + 7 * square) * (1 + 8 * square))) < 0.03);
+  }
+  const AveragedSmoothing averaged(y, 4, 0, true);
+  std::vector<Random> streams{Random(5, 1), Random(5, 2)}, again{Random(5, 1), Random(5, 2)};
+  const std::vector<double> few = averaged.path_errors(3, streams), more = averaged.path_errors(6, again);
+  for (std::size_t h = 0; h < 3; ++h) {
+    CHECK(few[h] == more[h]);
+    CHECK(few[3 + h] == more[6 + h]);
+  }
 }
 
 TEST_CASE("a season is as sure at any level") {

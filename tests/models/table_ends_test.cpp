@@ -62,6 +62,58 @@ TEST_CASE("forecasts behind the end of a rising seasonal series follow both, by 
   CHECK(again.columns[0].samples == c.samples);
 }
 
+TEST_CASE("samples behind the end of a series are paths, whatever else is asked") {
+  // Half a walk: the errors of one step stay in all later ones, so steps that follow each other agree.
+  std::vector<double> x, y;
+  Random random(8);
+  double level = 20;
+  for (int t = 0; t < 70; ++t) {
+    level += random.normal();
+    x.push_back(t);
+    y.push_back(t < 60 ? level : kNaN);
+  }
+  constexpr std::size_t kPaths = 400;
+  const FillResult result = fill(any_1d(), {.x = x, .values = {y}}, {.samples = kPaths});
+  const PredictedColumn& c = result.columns[0];
+  double products = 0;
+  for (std::size_t s = 0; s < kPaths; ++s) {
+    const auto error = [&](std::size_t row) { return (c.samples[row * kPaths + s] - c.mean[row]) / c.std[row]; };
+    products += error(68) * error(69);
+  }
+  CHECK(products / kPaths > 0.7);
+  REQUIRE(result.ends.size() == 1);
+  const std::vector<double> three = result.ends[0].paths(3);
+  REQUIRE(three.size() == 30);
+  for (std::size_t s = 0; s < 3; ++s)
+    for (std::size_t h = 0; h < 10; ++h) CHECK(three[10 * s + h] == c.samples[(60 + h) * kPaths + s]);
+  const FillResult shorter =
+      fill(any_1d(), {.x = std::span(x).first(65), .values = {std::span(y).first(65)}}, {.samples = 3});
+  for (std::size_t h = 0; h < 5; ++h) {
+    const auto error = [&](const PredictedColumn& of, std::size_t samples, std::size_t s) {
+      return (of.samples[(60 + h) * samples + s] - of.mean[60 + h]) / of.std[60 + h];
+    };
+    CHECK(error(shorter.columns[0], 3, 2) == doctest::Approx(error(c, kPaths, 2)));
+  }
+}
+
+TEST_CASE("other methods are scored on the rows behind the end alone") {
+  RisingExample e;
+  e.y[5] = kNaN;  // a gap
+  e.truth[5] = 12.5;
+  const FillResult result = fill(any_1d(), e.data(), {.baselines = true});
+  std::vector<std::string> names;
+  for (const BaselineScores& b : result.baselines) names.push_back(b.name);
+  CHECK(names == std::vector<std::string>{"gp", "linear interpolation", "exponential smoothing", "theta", "drift",
+                                          "seasonal naive"});
+  CHECK(result.baselines[0].scores[0].rows == 17);
+  for (std::size_t i = 2; i < 6; ++i) {
+    CHECK(result.baselines[i].scores[0].rows == 16);
+    CHECK(result.baselines[i].scores[0].crps > 0);
+  }
+  // The last season again, four steps before: it misses the rise of 0.5 a step by 2 and then by 4.
+  CHECK(result.baselines[5].scores[0].mae == doctest::Approx(3).epsilon(0.1));
+}
+
 TEST_CASE("a given period is used, and a bad one is an error") {
   const RisingExample e;
   CHECK(fill(any_1d(), e.data(), {.periods = {"4"}}).scores[0].mae < 0.5);

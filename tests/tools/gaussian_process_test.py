@@ -105,7 +105,7 @@ def bad_kernels_and_columns_have_one_line():
     wrong_usage("predict", table, "--inputs", "a,b,c", "--kernel", "foo", naming=["[gp] kernel 'foo' found"])
     wrong_usage("predict", table, "--checkpoint", "npzoo/any-2d", "--kernel", "rbf", naming=["--checkpoint and --kernel found"])
     wrong_usage("predict", table, "--model", "weights", "--kernel", "rbf", naming=["--model weights and --kernel found"])
-    wrong_usage("predict", table, "--baselines", naming=["--baselines found without --truth"])
+    wrong_usage("predict", table, "--baselines", naming=["--baselines found without --truth and without --plot"])
     fail("predict", table, "--inputs", "a,b", "--covariates", "nope", naming=['no column "nope"'])
 
 

@@ -56,6 +56,22 @@ def check_of_a_short_series():
 
 
 @case
+def pictures_show_paths_truth_and_other_methods():
+    truth = write("truth.csv", table(MONTHS + AHEAD, "all.csv").read_text())
+    picture = HERE / "ends.svg"
+
+    def curves(*flags):
+        succeed("predict", table(), "--plot", picture, *flags)
+        return picture.read_text().count("<path")
+
+    plain = curves()
+    expect(curves("--samples", 9, "--samples-out", HERE / "paths.csv") == plain + 4, "nine paths instead of five")
+    expect(curves("--baselines") > plain + 3, "four methods")
+    expect(curves("--truth", truth) > plain, "the truth")
+    expect(curves("--ends", "weights") < plain, "paths behind the end are those of the combination")
+
+
+@case
 def what_ends_refuse():
     wrong_usage("predict", table(), "--ends", "guess")
     fail("predict", table(), "--period", "5q", naming=["5q"])

@@ -78,7 +78,8 @@ void check_flags(PredictCommand& c) {
                            : "--kernel");
   check(c.model != "weights" || !gp, "--model weights and {} found, expected --model gp",
         c.kernel.empty() ? "--linear-mean" : "--kernel");
-  check(!c.baselines || !c.truth.empty(), "--baselines found without --truth, expected both");
+  check(!c.baselines || !c.truth.empty() || !c.plot.empty(),
+        "--baselines found without --truth and without --plot, expected one of them");
   if (gp) c.model = "gp";
   if (!c.kernel.empty()) static_cast<void>(GpKernel::parse(c.kernel));
   read_cell_flags(c);
@@ -160,8 +161,11 @@ void add_value_flags(Flags& flags, PredictCommand& c) {
 
 void add_context_flags(Flags& flags, PredictCommand& c) {
   flags.text("--truth", c.truth, "table with the true values; prints scores. Rows are matched by inputs and group");
-  flags.toggle("--baselines", c.baselines,
-               "with --truth: also scores a fitted Gaussian process and interpolation on the same rows");
+  flags.toggle(
+      "--baselines", c.baselines,
+      "with --truth: also scores a fitted Gaussian process and interpolation on the same rows, and exponential "
+      "smoothing, theta, drift and the last season on those after the last known value. With --plot: also draws "
+      "these four");
   flags.toggle(
       "--no-standardise", c.as_is,
       "use inputs and values unchanged, instead of mapping them to the range and the standard deviation of training");
@@ -173,7 +177,7 @@ void add_context_flags(Flags& flags, PredictCommand& c) {
   flags.whole("--chunk", c.chunk, {1}, "targets predicted at a time; bounds the memory");
   flags.whole("--samples", c.samples, {0, kMostSamples},
               "samples for --samples-out. Models that predict jointly or sample functions sample all targets together; "
-              "others sample each target by itself");
+              "others sample each target by itself, and whole paths after the last known value of a series");
 }
 
 void add_future_flags(Flags& flags, PredictCommand& c) {

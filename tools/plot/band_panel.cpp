@@ -16,6 +16,15 @@ std::vector<std::size_t> ascending(const std::vector<double>& x) {
   return order;
 }
 
+/// A line through the points from left to right.
+Line line_of(const Series& points, Line line) {
+  for (const std::size_t i : ascending(points.x)) {
+    line.x.push_back(points.x[i]);
+    line.y.push_back(points.y[i]);
+  }
+  return line;
+}
+
 void check_length(const std::string& name, const char* what, const std::vector<double>& values,
                   const std::vector<double>& x) {
   check(values.size() == x.size(), "[plot] {} has {} x and {} {}, expected as many", name, x.size(), values.size(),
@@ -47,23 +56,18 @@ Panel make_panel(const BandPanel& shown) {
     for (const std::size_t i : order) line.y.push_back(sample[i]);
     panel.layers.emplace_back(std::move(line));
   }
+  const auto add = [&](const Series& points, Line line) {
+    if (!points.x.empty()) panel.layers.emplace_back(line_of(points, std::move(line)));
+  };
+  const Color pale = shown.color.with_alpha(0.65);
+  for (const Series& path : shown.paths)
+    add(path, {.x = {}, .y = {}, .color = pale, .width = 0.6, .label = whose + "sampled paths"});
+  for (std::size_t i = 0; i < shown.others.size(); ++i)
+    add(shown.others[i].points,
+        {.x = {}, .y = {}, .color = palette(i + 1), .width = 0.9, .label = shown.others[i].label});
   panel.layers.emplace_back(std::move(mean));
-  if (!shown.truth.x.empty()) {
-    Line truth{.x = {}, .y = {}, .color = kBlack.with_alpha(0.7), .width = 1, .dashed = true, .label = "truth"};
-    for (const std::size_t i : ascending(shown.truth.x)) {
-      truth.x.push_back(shown.truth.x[i]);
-      truth.y.push_back(shown.truth.y[i]);
-    }
-    panel.layers.emplace_back(std::move(truth));
-  }
-  if (!shown.history.x.empty()) {
-    Line history{.x = {}, .y = {}, .color = kBlack, .width = 1, .label = "history"};
-    for (const std::size_t i : ascending(shown.history.x)) {
-      history.x.push_back(shown.history.x[i]);
-      history.y.push_back(shown.history.y[i]);
-    }
-    panel.layers.emplace_back(std::move(history));
-  }
+  add(shown.truth, {.x = {}, .y = {}, .color = kBlack.with_alpha(0.7), .width = 1, .dashed = true, .label = "truth"});
+  add(shown.history, {.x = {}, .y = {}, .color = kBlack, .width = 1, .label = "history"});
   if (!shown.context.x.empty() || shown.history.x.empty())
     panel.layers.emplace_back(Markers{.x = shown.context.x, .y = shown.context.y, .label = "context"});
   return panel;

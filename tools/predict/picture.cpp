@@ -31,7 +31,7 @@ void check_drawn_names(const std::filesystem::path& picture, std::span<const std
 PredictionPicture::PredictionPicture(const std::filesystem::path& path, const std::string& model,
                                      const std::vector<PictureAxis>& axes, const std::vector<std::string>& y_names)
     : path_(path), file_(path), model_(model), axes_(axes) {
-  for (const std::string& name : y_names) values_.push_back({name, {}, {}, {}, {}, {}});
+  for (const std::string& name : y_names) values_.emplace_back().name = name;
 }
 
 void PredictionPicture::add_context(std::size_t value, std::span<const double> x, double y) {
@@ -43,6 +43,11 @@ void PredictionPicture::add_context(std::size_t value, std::span<const double> x
 void PredictionPicture::add_history(std::size_t value, double x, double y) {
   values_[value].history.x.push_back(x);
   values_[value].history.y.push_back(y);
+}
+
+void PredictionPicture::add_truth(std::size_t value, double x, double y) {
+  values_[value].truth.x.push_back(x);
+  values_[value].truth.y.push_back(y);
 }
 
 void PredictionPicture::add_sample(std::size_t value, std::vector<double> path) {
@@ -72,8 +77,10 @@ plot::Figure PredictionPicture::bands() const {
                                               .mean = v.mean,
                                               .std = v.std,
                                               .samples = v.samples,
+                                              .paths = v.paths,
+                                              .others = v.others,
                                               .context = {v.context_x, v.context_y},
-                                              .truth = {},
+                                              .truth = v.truth,
                                               .history = v.history}));
   return figure;
 }

@@ -35,6 +35,11 @@ class PredictionPicture {
   void add_history(std::size_t value, double x, double y);
   /// A path over all that is predicted of one input.
   void add_sample(std::size_t value, std::vector<double> path);
+  /// A path over a part of what is predicted.
+  void add_path(std::size_t value, plot::Series path) { values_[value].paths.push_back(std::move(path)); }
+  /// What another method predicts.
+  void add_other(std::size_t value, plot::OtherLine line) { values_[value].others.push_back(std::move(line)); }
+  void add_truth(std::size_t value, double x, double y);
   /// Nothing where the mean is NaN.
   void add(std::size_t value, std::span<const double> x, double mean, double std);
 
@@ -53,7 +58,9 @@ class PredictionPicture {
   struct Value {
     std::string name;
     std::vector<double> context_x, context_y, x, mean, std;  // x row-major
-    plot::Series history{};
+    plot::Series history{}, truth{};
+    std::vector<plot::Series> paths{};
+    std::vector<plot::OtherLine> others{};
     std::vector<std::vector<double>> samples{};
   };
   std::vector<Value> values_;

@@ -67,8 +67,34 @@ std::vector<std::string> drawn_groups(const PredictOptions& c, const FillTables&
   return drawn;
 }
 
+/// Draws sampled paths behind the ends of series, and on request what other methods forecast.
+void draw_ends(PredictionPicture& picture, const PredictOptions& c, const FillTables& tables, const FillResult& result,
+               std::size_t groups) {
+  constexpr std::int64_t kUsualPaths = 5, kMostPaths = 20;
+  const std::int64_t paths = c.samples > 0 ? std::min(c.samples, kMostPaths) : kUsualPaths;
+  for (const TableEnd& end : result.ends) {
+    if (static_cast<std::size_t>(end.group) >= groups) continue;
+    const std::size_t panel = static_cast<std::size_t>(end.group) * tables.columns.values.size() + end.column;
+    plot::Series line;
+    for (const std::int64_t row : end.rows) line.x.push_back(tables.asked_numbers().x[static_cast<std::size_t>(row)]);
+    const std::vector<double> drawn = end.paths(paths);
+    for (auto from = drawn.begin(); from != drawn.end(); from += std::ssize(line.x)) {
+      line.y.assign(from, from + std::ssize(line.x));
+      picture.add_path(panel, line);
+    }
+    if (!c.baselines) continue;
+    for (const EndMethod method : kPlainEndMethods) {
+      line.y.clear();
+      for (const std::int64_t step : end.steps)
+        line.y.push_back(end.forecast.of(method).mean[static_cast<std::size_t>(step - 1)]);
+      picture.add_other(panel, {std::string(name_of(method)), line});
+    }
+  }
+}
+
 /// Draws a panel for each value of each of `groups`.
-void draw(PredictionPicture& picture, const FillTables& tables, const FillResult& result, std::size_t groups) {
+void draw(PredictionPicture& picture, const PredictOptions& c, const FillTables& tables, const FillResult& result,
+          std::size_t groups) {
   const TableNumbers &observed = tables.observed, &asked = tables.asked_numbers();
   const std::size_t dim_x = tables.columns.inputs.size(), values = tables.columns.values.size(),
                     shown = std::max<std::size_t>(1, groups);
@@ -83,7 +109,12 @@ void draw(PredictionPicture& picture, const FillTables& tables, const FillResult
       if (const std::size_t g = group_of(asked, i); result.answered[i] && g < shown)
         picture.add(g * values + v, std::span(asked.x).subspan(i * dim_x, dim_x), result.columns[v].mean[i],
                     result.columns[v].std[i]);
+    if (tables.truth.empty() || dim_x > 1) continue;
+    for (std::size_t i = 0; i < tables.truth[v].size(); ++i)
+      if (const std::size_t g = group_of(asked, i); g < shown && !std::isnan(tables.truth[v][i]))
+        picture.add_truth(g * values + v, asked.x[i], tables.truth[v][i]);
   }
+  draw_ends(picture, c, tables, result, shown);
   picture.draw();
 }
 
@@ -102,7 +133,7 @@ class Outputs {
     for (const std::string& group : groups)
       for (const std::string& name : tables.columns.values) panels.push_back(fmt::format("{}, {}", name, group));
     picture_.emplace(c.plot, result.weights.model, axes, groups.empty() ? tables.columns.values : panels);
-    draw(*picture_, tables, result, groups.size());
+    draw(*picture_, c, tables, result, groups.size());
   }
 
   void commit() {

@@ -51,6 +51,11 @@ double mean_difference(std::span<const double> y) {
 
 }  // namespace
 
+double ExponentialSmoothing::size_at(double level) const {
+  constexpr double kLeast = 1e-3;  // of the scale
+  return form_.relative ? std::max(level, kLeast * scale_) : 1;
+}
+
 struct ExponentialSmoothing::State {
   double level = 0, trend = 0, squares = 0, logarithms = 0, count = 0;
   double alpha = 0, beta = 0, gamma = 0, damping = 1;
@@ -83,7 +88,7 @@ ExponentialSmoothing::State ExponentialSmoothing::run(std::span<const double> y,
     s.level += s.alpha * error;
     s.trend += s.alpha * s.beta * error;
     season += s.gamma * error;
-    const double size = form_.relative ? std::max(expected, 1e-3 * scale_) : 1;
+    const double size = size_at(expected);
     s.squares += error * error / (size * size);
     if (form_.relative) s.logarithms += 2 * std::log(size);
     ++s.count;
@@ -144,7 +149,7 @@ GaussianPath ExponentialSmoothing::forecast(std::int64_t horizon) const {
     trend *= damping_;
     level += trend;
     path.mean.push_back(level + season_[static_cast<std::size_t>(h - 1) % season_.size()]);
-    const double size = form_.relative ? std::max(level, 1e-3 * scale_) : 1;
+    const double size = size_at(level);
     sizes.push_back(size * size);
     double variance = 0;
     for (std::size_t j = 0; j < effects.size(); ++j) variance += effects[j] * effects[j] * sizes[sizes.size() - 1 - j];
@@ -154,6 +159,72 @@ GaussianPath ExponentialSmoothing::forecast(std::int64_t horizon) const {
     effects.push_back(alpha_ * (1 + beta_ * reach) + (form_.period > 1 && h % form_.period == 0 ? gamma_ : 0));
   }
   return path;
+}
+
+std::vector<double> ExponentialSmoothing::path_errors(const GaussianPath& forecast, Random& random) const {
+  std::vector<double> errors, season(season_.size(), 0);
+  double level = 0, trend = 0;  // what errors of earlier steps have added
+  double expected_level = level_, expected_trend = trend_;
+  for (std::size_t h = 0; h < forecast.std.size(); ++h) {
+    expected_trend *= damping_;
+    expected_level += expected_trend;
+    trend *= damping_;
+    level += trend;
+    const double error = std::sqrt(variance_) * size_at(expected_level) * random.normal();
+    double& own_season = season[h % season.size()];
+    errors.push_back(forecast.std[h] > 0 ? (level + own_season + error) / forecast.std[h] : 0);
+    level += alpha_ * error;
+    trend += alpha_ * beta_ * error;
+    own_season += gamma_ * error;
+  }
+  return errors;
+}
+
+AveragedSmoothing::AveragedSmoothing(std::span<const double> y, std::int64_t period, double spent, bool positive) {
+  using Trend = ExponentialSmoothing::Trend;
+  constexpr std::int64_t kLongestSeason = 60;
+  constexpr double kCounts = 4;
+  double best = kInfinite;
+  for (const Trend trend : {Trend::none, Trend::fixed, Trend::local, Trend::damped})
+    for (const bool relative : {false, true})
+      for (const std::int64_t season : {std::int64_t{1}, period}) {
+        if (relative && !positive) continue;
+        if (season > kLongestSeason) continue;
+        forms_.emplace_back(y, ExponentialSmoothing::Form{trend, season, relative}, spent);
+        best = std::min(best, forms_.back().criterion());
+        if (period == 1) break;
+      }
+  if (!std::isfinite(best)) forms_.resize(1, forms_.front());
+  double sum = 0;
+  for (const ExponentialSmoothing& form : forms_)
+    sum += weights_.emplace_back(std::isfinite(best) ? std::exp((best - form.criterion()) / kCounts) : 1);
+  for (double& weight : weights_) weight /= sum;
+}
+
+GaussianPath AveragedSmoothing::forecast(std::int64_t horizon) const {
+  const auto size = static_cast<std::size_t>(horizon);
+  GaussianPath mean{std::vector<double>(size, 0), std::vector<double>(size, 0)};
+  for (std::size_t i = 0; i < forms_.size(); ++i) {
+    const GaussianPath path = forms_[i].forecast(horizon);
+    for (std::size_t h = 0; h < size; ++h) {
+      mean.mean[h] += weights_[i] * path.mean[h];
+      mean.std[h] += weights_[i] * path.std[h];
+    }
+  }
+  return mean;
+}
+
+std::vector<double> AveragedSmoothing::path_errors(std::int64_t horizon, std::span<Random> streams) const {
+  std::vector<GaussianPath> forecasts;
+  for (const ExponentialSmoothing& form : forms_) forecasts.push_back(form.forecast(horizon));
+  std::vector<double> all;
+  for (Random& random : streams) {
+    std::size_t i = 0;
+    for (double left = random.uniform() - weights_[0]; left >= 0 && i + 1 < forms_.size(); left -= weights_[i]) ++i;
+    const std::vector<double> path = forms_[i].path_errors(forecasts[i], random);
+    all.insert(all.end(), path.begin(), path.end());
+  }
+  return all;
 }
 
 GaussianPath theta_forecast(std::span<const double> y, std::int64_t horizon) {

@@ -4,6 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "npzoo/engine/random.h"
+
 namespace npzoo {
 
 /// A Gaussian for each place behind a series.
@@ -29,18 +31,40 @@ class ExponentialSmoothing {
   ExponentialSmoothing(std::span<const double> y, Form form, double spent = 0);
 
   GaussianPath forecast(std::int64_t horizon) const;
+  /// Draws the errors of one path around a `forecast` of this, each divided by its standard deviation: errors of
+  /// earlier steps move the level, the trend and the season of later ones. A longer path begins with the same errors.
+  std::vector<double> path_errors(const GaussianPath& forecast, Random& random) const;
   /// Akaike's information criterion with its correction for short series; infinite if `y` has too few values.
   double criterion() const { return criterion_; }
 
  private:
   struct State;
   State run(std::span<const double> y, std::span<const double> parameters) const;
+  /// What errors at such a level are multiples of.
+  double size_at(double level) const;
 
   Form form_;
   double scale_ = 1, base_ = 0;  // of the values, for starting points
   double level_ = 0, trend_ = 0, alpha_ = 0, beta_ = 0, gamma_ = 0, damping_ = 1, variance_ = 0;
   double criterion_ = 0;
   std::vector<double> season_;  // of the places behind the series
+};
+
+/// The forms of exponential smoothing averaged by Akaike weights, whose differences count half.
+class AveragedSmoothing {
+ public:
+  /// As ExponentialSmoothing. Forms with a season have this period, unless it is 1 or above 60. `positive`: no value is
+  /// 0 or below, so errors may grow with the level.
+  AveragedSmoothing(std::span<const double> y, std::int64_t period, double spent, bool positive);
+
+  GaussianPath forecast(std::int64_t horizon) const;
+  /// The errors of a path for each stream (streams, horizon), as those of ExponentialSmoothing. Each path is of one
+  /// form, drawn by its weight.
+  std::vector<double> path_errors(std::int64_t horizon, std::span<Random> streams) const;
+
+ private:
+  std::vector<ExponentialSmoothing> forms_;
+  std::vector<double> weights_;  // their sum is 1
 };
 
 /// The Theta method: simple exponential smoothing with half the slope of the straight line that fits best as its drift

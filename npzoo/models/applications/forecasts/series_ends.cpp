@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "npzoo/datasets/gaussian_mixture.h"
 #include "npzoo/datasets/series/season.h"
@@ -30,49 +31,13 @@ struct Part {
   std::int64_t horizon = 0;
   std::vector<double> periods;
   std::array<GaussianPath, kEndMethods> methods{};
+  std::optional<AveragedSmoothing> smoothing{};
   std::vector<double> regular{}, variance{};  // line and season behind the part, and their variance
   std::vector<double> left{};                 // values without these
 };
 
 std::int64_t whole_period(std::span<const double> periods) {
   return periods.empty() ? 1 : std::max<std::int64_t>(1, std::llround(periods[0]));
-}
-
-/// Averages the forms of exponential smoothing by Akaike weights, whose differences count half.
-GaussianPath average_smoothing(std::span<const double> y, std::int64_t period, double spent, std::int64_t horizon,
-                               bool positive) {
-  using Trend = ExponentialSmoothing::Trend;
-  constexpr std::int64_t kLongestSeason = 60;
-  constexpr double kCounts = 4;
-  std::vector<std::pair<double, GaussianPath>> forms;
-  double best = std::numeric_limits<double>::infinity();
-  for (const Trend trend : {Trend::none, Trend::fixed, Trend::local, Trend::damped})
-    for (const bool relative : {false, true})
-      for (const std::int64_t season : {std::int64_t{1}, period}) {
-        if (relative && !positive) continue;
-        if (season > kLongestSeason) continue;
-        const ExponentialSmoothing form(y, {trend, season, relative}, spent);
-        forms.emplace_back(form.criterion(), form.forecast(horizon));
-        best = std::min(best, form.criterion());
-        if (period == 1) break;
-      }
-  if (!std::isfinite(best)) return forms.front().second;
-  const auto size = static_cast<std::size_t>(horizon);
-  GaussianPath mean{std::vector<double>(size, 0), std::vector<double>(size, 0)};
-  double sum = 0;
-  for (const auto& [criterion, path] : forms) {
-    const double weight = std::exp((best - criterion) / kCounts);
-    sum += weight;
-    for (std::size_t h = 0; h < size; ++h) {
-      mean.mean[h] += weight * path.mean[h];
-      mean.std[h] += weight * path.std[h];
-    }
-  }
-  for (std::size_t h = 0; h < size; ++h) {
-    mean.mean[h] /= sum;
-    mean.std[h] /= sum;
-  }
-  return mean;
 }
 
 /// Adds a season and its variance.
@@ -97,8 +62,8 @@ void fit(Part& part) {
   for (std::size_t t = 0; t < flat.size(); ++t) flat[t] -= trend.season(static_cast<double>(t));
   const bool positive = std::ranges::none_of(y, [](double v) { return v <= 0; });
   auto& methods = part.methods;
-  methods[at(EndMethod::smoothing)] =
-      with_season(average_smoothing(flat, period, trend.degrees(), horizon, positive), trend, y.size());
+  part.smoothing.emplace(flat, period, trend.degrees(), positive);
+  methods[at(EndMethod::smoothing)] = with_season(part.smoothing->forecast(horizon), trend, y.size());
   methods[at(EndMethod::theta)] = with_season(theta_forecast(flat, horizon), trend, y.size());
   methods[at(EndMethod::drift)] = with_season(drift_path(flat, horizon), trend, y.size());
   methods[at(EndMethod::seasonal_naive)] = seasonal_naive_path(y, horizon, period);
@@ -222,6 +187,13 @@ double crps(const GaussianPath& path, std::span<const double> truth) {
   return count > 0 ? sum / count : std::numeric_limits<double>::quiet_NaN();
 }
 
+std::vector<double> EndForecast::paths(std::span<Random> streams) const {
+  const std::size_t horizon = combined.mean.size();
+  std::vector<double> all = smoothing->path_errors(std::ssize(combined.mean), streams);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = combined.mean[i % horizon] + combined.std[i % horizon] * all[i];
+  return all;
+}
+
 std::vector<EndForecast> forecast_ends(const SeriesPredictor& predictor, std::span<const SeriesEnd> ends) {
   std::vector<std::vector<Part>> of_series(ends.size());
   thread_pool().for_range(std::ssize(ends), 1, [&](std::int64_t begin, std::int64_t stop) {
@@ -252,6 +224,7 @@ std::vector<EndForecast> forecast_ends(const SeriesPredictor& predictor, std::sp
     forecast.shares = shares;
     forecast.periods = whole.periods;
     forecast.methods = std::move(whole.methods);
+    forecast.smoothing = std::move(whole.smoothing);
   }
   return forecasts;
 }

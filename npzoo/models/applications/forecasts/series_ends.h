@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -23,12 +24,21 @@ struct SeriesEnd {
 enum class EndMethod : std::uint8_t { smoothing, theta, drift, seasonal_naive, remainder, values };
 inline constexpr std::size_t kEndMethods = 6;
 std::string_view name_of(EndMethod method);
+/// Those that need no weights.
+inline constexpr std::array kPlainEndMethods{EndMethod::smoothing, EndMethod::theta, EndMethod::drift,
+                                             EndMethod::seasonal_naive};
 
 struct EndForecast {
   std::vector<double> periods;                      // steps
   GaussianPath combined;                            // (horizon)
   std::array<GaussianPath, kEndMethods> methods{};  // by EndMethod
   std::array<double, kEndMethods> shares{};         // of the combination; their sum is 1
+  std::optional<AveragedSmoothing> smoothing{};
+
+  const GaussianPath& of(EndMethod method) const { return methods[static_cast<std::size_t>(method)]; }
+  /// Draws a path for each stream (streams, horizon): at each step the Gaussian of the combination, and steps depend on
+  /// each other as in exponential smoothing. A longer horizon begins with the same errors.
+  std::vector<double> paths(std::span<Random> streams) const;
 };
 
 /// Forecasts behind the ends of series by a combination of exponential smoothing, Theta, drift, the last season and the

@@ -51,9 +51,9 @@ LocalOptions local_options(const FillOptions& options, const TrainingRange& rang
       .largest_context = range.max_context, .neighbours = std::min(usual.neighbours, range.max_context), .turn = turn};
 }
 
-/// How many ends of series were forecast, and their scores.
+/// Forecasts behind the ends of series, and scores of such forecasts.
 struct Ends {
-  std::int64_t combined = 0;
+  std::vector<TableEnd> combined{};
   std::vector<EndScore> scores{};
 };
 
@@ -70,7 +70,8 @@ Ends end_forecasts(const TrainedModel& trained, const CompleteData& c, const Fil
   const SeriesPredictor predictor(*trained.model, range, series);
   const TableEndOptions ends{.form = c.data.x_forms.empty() ? ColumnForm() : c.data.x_forms[0],
                              .periods = options.periods,
-                             .quantiles = options.quantiles};
+                             .quantiles = options.quantiles,
+                             .seed = series.seed};
   Ends found;
   if (options.combine_ends) found.combined = forecast_table_ends(predictor, c.question, ends, columns);
   if (options.check_ends) found.scores = check_table_ends(predictor, c.question, ends);
@@ -210,11 +211,13 @@ FillResult fill_plain(const TrainedModel& trained, const CompleteData& c, const 
   series.progress = {};
   const bool transformed = !question.transforms.empty();
   Ends ends = end_forecasts(trained, c, options, transformed, series, range, answer.columns);
+  const std::int64_t combined = std::ssize(ends.combined);
   FillResult result{.transforms = values.transforms,
+                    .ends = std::move(ends.combined),
                     .end_scores = std::move(ends.scores),
                     .report = {.range = range,
                                .local = local,
-                               .combined_ends = ends.combined,
+                               .combined_ends = combined,
                                .standardised = options.standardise,
                                .transforms = values.transforms},
                     .weights = weights_used(checkpoint),
@@ -233,6 +236,7 @@ void add_baselines(const CompleteData& c, const FillOptions& options, FillResult
     result.baselines.push_back({std::string(kGaussianProcess), fill_with_gp(c.data, plain).scores});
   }
   result.baselines.push_back(score_interpolation(c.question, c.data.dim_x));
+  std::ranges::move(score_end_methods(c.question, result.ends), std::back_inserter(result.baselines));
 }
 
 FillResult fill_with_better(const TrainedModel& trained, const FillData& data, const FillOptions& options) {

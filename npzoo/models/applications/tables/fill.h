@@ -52,7 +52,7 @@ struct FillOptions {
   /// Fits a Gaussian process as well, and has it answer where it clearly predicts hidden observed values better than
   /// the weights (see compare_on_hidden_thirds). Not with transforms, which it does not know.
   bool compare_gp = false;
-  bool baselines = false;  // score others on the same rows, where there is a truth
+  bool baselines = false;  // score others on the same rows, where there is a truth; see also score_end_methods
   /// Forecasts behind the end of regular series of one input, if the weights are for tables: see TableEndOptions.
   bool combine_ends = true;
   std::vector<std::string> periods{};  // of seasons, for those forecasts; empty: found
@@ -85,6 +85,7 @@ struct FillResult {
   std::int64_t unanswered = 0;         // rows without that
   std::int64_t first_unanswered = -1;  // the first of these rows
   double first_odd = 0;                // its first figure that is not finite
+  std::vector<TableEnd> ends{};        // forecasts behind the ends of series
   std::vector<EndScore> end_scores{};  // with `check_ends`: the combination, then each method
   NumericalEvents events{};            // of this call
   FillReport report;                   // units, contexts and other facts about the result
@@ -93,7 +94,8 @@ struct FillResult {
   std::vector<BaselineScores> baselines{};  // if requested
   std::vector<double> quantiles{};          // as asked
   std::int64_t samples = 0;                 // as asked
-  Density density = Density::marginal;      // how samples were drawn: each place by itself (marginal) or together
+  Density density = Density::marginal;      // how samples were drawn: each place by itself (marginal, apart from paths
+                                            // behind the ends of series) or together
 };
 
 /// The name that selects a fitted Gaussian process instead of weights.

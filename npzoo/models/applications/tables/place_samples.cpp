@@ -27,11 +27,15 @@ std::uint64_t mixed(std::uint64_t hash, std::span<const double> numbers) {
 PlaceSamples::PlaceSamples(std::uint64_t seed, std::span<const double> x, std::span<const double> y)
     : seed_(seed), points_(mixed(mixed(0, x), y)) {}
 
-void PlaceSamples::draw(const Marginals& marginals, std::int64_t task, std::int64_t target,
-                        std::span<const double> place, std::int64_t count, std::vector<double>& values) const {
+Random PlaceSamples::stream(std::span<const double> place) const {
   constexpr int kPurposeBits = 8;  // of a stream, see Draws
   const auto purpose = static_cast<std::uint64_t>(Purpose::prediction) << (64 - kPurposeBits);
-  Random random(seed_, purpose | mixed(points_, place) >> kPurposeBits);
+  return Random(seed_, purpose | mixed(points_, place) >> kPurposeBits);
+}
+
+void PlaceSamples::draw(const Marginals& marginals, std::int64_t task, std::int64_t target,
+                        std::span<const double> place, std::int64_t count, std::vector<double>& values) const {
+  Random random = stream(place);
   const Shape& shape = marginals.mean.shape();  // (K, B, Nt, Dy)
   const auto components = static_cast<std::size_t>(shape[0]), width = static_cast<std::size_t>(shape[3]),
              all = static_cast<std::size_t>(shape[1] * shape[2]),

@@ -21,12 +21,13 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-/// A series of a table on a grid of steps, and the rows of the table behind its end.
-struct TableEnd {
+/// A series of a table on a grid of steps, and the rows of the table behind its end (see TableEnd).
+struct OpenEnd {
   std::size_t column = 0;
+  std::int64_t group = 0;
   SeriesEnd series{};
-  std::vector<std::int64_t> rows{}, steps{};  // of the targets behind the end; 1: the step after the last value
-  bool floor = false;                         // values are never negative, and often 0
+  std::vector<std::int64_t> rows{}, steps{};
+  bool floor = false;
 };
 
 struct Row {
@@ -119,10 +120,10 @@ std::vector<Row> rows_of(const TableQuestion& q, std::size_t column, std::span<c
 }
 
 /// Returns none if the series does not qualify; a series without targets qualifies only with `complete`.
-std::optional<TableEnd> end_of(std::vector<Row> rows, std::size_t column, const TableEndOptions& options,
-                               bool complete) {
+std::optional<OpenEnd> end_of(std::vector<Row> rows, std::size_t column, std::size_t group,
+                              const TableEndOptions& options, bool complete) {
   constexpr std::int64_t kFewest = 8;
-  TableEnd end{.column = column};
+  OpenEnd end{.column = column, .group = static_cast<std::int64_t>(group)};
   std::int64_t known = 0, zeros = 0, negative = 0;
   for (const Row& row : rows) {
     known += !std::isnan(row.y);
@@ -151,17 +152,17 @@ std::optional<TableEnd> end_of(std::vector<Row> rows, std::size_t column, const 
   return end;
 }
 
-std::vector<TableEnd> ends_of(const TableQuestion& q, const TableEndOptions& options, bool complete) {
+std::vector<OpenEnd> ends_of(const TableQuestion& q, const TableEndOptions& options, bool complete) {
   const auto groups = static_cast<std::size_t>(q.group_count);
   std::vector<std::vector<std::int64_t>> observed(groups), targets(groups);
   for (std::int64_t i = 0; i < std::ssize(q.x); ++i)
     observed[q.groups.empty() ? 0 : q.groups[static_cast<std::size_t>(i)]].push_back(i);
   for (std::int64_t i = 0; i < std::ssize(q.targets); ++i)
     targets[q.target_groups.empty() ? 0 : q.target_groups[static_cast<std::size_t>(i)]].push_back(i);
-  std::vector<TableEnd> ends;
+  std::vector<OpenEnd> ends;
   for (std::size_t column = 0; column < q.y.size(); ++column)
     for (std::size_t g = 0; g < groups; ++g)
-      if (auto end = end_of(rows_of(q, column, observed[g], targets[g]), column, options, complete))
+      if (auto end = end_of(rows_of(q, column, observed[g], targets[g]), column, g, options, complete))
         ends.push_back(std::move(*end));
   return ends;
 }
@@ -199,10 +200,6 @@ struct EndDistribution {
 void put(const EndDistribution& d, std::int64_t row, double truth, std::span<const double> quantiles,
          PredictedColumn& column) {
   const auto i = static_cast<std::size_t>(row);
-  const double mean = column.mean[i], std = column.std[i];
-  const std::size_t samples = column.samples.size() / column.mean.size();
-  for (double& sample : std::span(column.samples).subspan(i * samples, samples))
-    sample = d.limited(std > 0 ? d.mean + d.std * (sample - mean) / std : d.mean);
   for (std::size_t q = 0; q < quantiles.size(); ++q)
     column.quantiles[i * quantiles.size() + q] = d.limited(quantile(d.gaussian(), quantiles[q]));
   const ValueMoments m = d.moments();
@@ -219,25 +216,75 @@ double positive_std(double std, double mean) {
   return std::max(std, std::nextafter(size, std::numeric_limits<double>::infinity()) - size);
 }
 
+/// What a method predicts for row `i` of an end.
+EndDistribution distribution(const TableEnd& end, const GaussianPath& path, std::size_t i) {
+  const auto step = static_cast<std::size_t>(end.steps[i] - 1);
+  return {path.mean[step], positive_std(path.std[step], path.mean[step]), end.floor};
+}
+
+double truth_of(const TableQuestion& q, const TableEnd& end, std::size_t i) {
+  return q.truth.empty() ? kNan : q.truth[end.column][static_cast<std::size_t>(end.rows[i])];
+}
+
 }  // namespace
 
-std::int64_t forecast_table_ends(const SeriesPredictor& predictor, const TableQuestion& q,
-                                 const TableEndOptions& options, std::vector<PredictedColumn>& columns) {
-  std::vector<TableEnd> ends = ends_of(q, options, false);
-  std::vector<SeriesEnd> series;
-  for (const TableEnd& end : ends) series.push_back(end.series);
-  const std::vector<EndForecast> forecasts = forecast_ends(predictor, series);
-  for (std::size_t e = 0; e < ends.size(); ++e) {
-    const TableEnd& end = ends[e];
-    const GaussianPath& path = forecasts[e].combined;
-    for (std::size_t i = 0; i < end.rows.size(); ++i) {
-      const auto step = static_cast<std::size_t>(end.steps[i] - 1);
-      const double truth = q.truth.empty() ? kNan : q.truth[end.column][static_cast<std::size_t>(end.rows[i])];
-      put({path.mean[step], positive_std(path.std[step], path.mean[step]), end.floor}, end.rows[i], truth,
-          options.quantiles, columns[end.column]);
-    }
+std::vector<double> TableEnd::paths(std::int64_t count) const {
+  std::vector<Random> random;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto number = static_cast<double>(i);
+    random.push_back(streams.stream({&number, 1}));
   }
-  return std::ssize(ends);
+  const std::vector<double> all = forecast.paths(random);
+  const std::size_t horizon = forecast.combined.mean.size();
+  std::vector<double> at_rows;
+  for (std::size_t i = 0; i < random.size(); ++i)
+    for (const std::int64_t step : steps) {
+      const double value = all[i * horizon + static_cast<std::size_t>(step - 1)];
+      at_rows.push_back(floor ? std::max(value, 0.0) : value);
+    }
+  return at_rows;
+}
+
+std::vector<TableEnd> forecast_table_ends(const SeriesPredictor& predictor, const TableQuestion& q,
+                                          const TableEndOptions& options, std::vector<PredictedColumn>& columns) {
+  std::vector<OpenEnd> open = ends_of(q, options, false);
+  std::vector<SeriesEnd> series;
+  for (const OpenEnd& end : open) series.push_back(end.series);
+  std::vector<EndForecast> forecasts = forecast_ends(predictor, series);
+  std::vector<TableEnd> ends;
+  for (std::size_t e = 0; e < open.size(); ++e) {
+    const PlaceSamples streams(options.seed, {}, open[e].series.y);
+    ends.push_back({open[e].column, open[e].group, std::move(open[e].rows), std::move(open[e].steps), open[e].floor,
+                    std::move(forecasts[e]), streams});
+    const TableEnd& end = ends.back();
+    PredictedColumn& column = columns[end.column];
+    for (std::size_t i = 0; i < end.rows.size(); ++i)
+      put(distribution(end, end.forecast.combined, i), end.rows[i], truth_of(q, end, i), options.quantiles, column);
+    const std::size_t samples = column.samples.size() / column.mean.size(), rows = end.rows.size();
+    const std::vector<double> paths = end.paths(static_cast<std::int64_t>(samples));
+    for (std::size_t s = 0; s < samples; ++s)
+      for (std::size_t i = 0; i < rows; ++i)
+        column.samples[static_cast<std::size_t>(end.rows[i]) * samples + s] = paths[s * rows + i];
+  }
+  return ends;
+}
+
+std::vector<BaselineScores> score_end_methods(const TableQuestion& q, std::span<const TableEnd> ends) {
+  std::vector<BaselineScores> all;
+  if (q.truth.empty() || ends.empty()) return all;
+  for (const EndMethod method : kPlainEndMethods) {
+    BaselineScores& scores = all.emplace_back(BaselineScores{std::string(name_of(method)), {}});
+    const std::vector<double> none(q.truth[0].size(), kNan);
+    std::vector<PredictedColumn> columns(q.y.size(), {none, none, {}, {}, none, none});
+    std::vector<std::vector<double>> truth(q.y.size(), none);  // behind the ends
+    for (const TableEnd& end : ends)
+      for (std::size_t i = 0; i < end.rows.size(); ++i) {
+        const double known = truth[end.column][static_cast<std::size_t>(end.rows[i])] = truth_of(q, end, i);
+        put(distribution(end, end.forecast.of(method), i), end.rows[i], known, {}, columns[end.column]);
+      }
+    for (std::size_t v = 0; v < columns.size(); ++v) scores.scores.push_back(score(columns[v], truth[v]));
+  }
+  return all;
 }
 
 std::vector<EndScore> check_table_ends(const SeriesPredictor& predictor, const TableQuestion& q,
@@ -245,7 +292,7 @@ std::vector<EndScore> check_table_ends(const SeriesPredictor& predictor, const T
   std::vector<SeriesEnd> shown;
   std::vector<std::vector<double>> hidden;
   std::vector<double> units;
-  for (const TableEnd& end : ends_of(q, options, true)) {
+  for (const OpenEnd& end : ends_of(q, options, true)) {
     SeriesEnd part = end.series;
     const std::vector<double> periods = part.periods.empty() ? find_periods(part.y, part.likely) : part.periods;
     const std::int64_t season = periods.empty() ? 1 : std::llround(periods[0]);
