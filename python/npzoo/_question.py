@@ -152,11 +152,13 @@ class Question:
         if not plain:
             return as_model(weights, len(self.inputs))
         covariates = sum(2 if self.frame.kind(name) == "text" else 1 for name in self.covariates)  # two words or more
-        inputs = len(self.inputs) + covariates
-        if _core.usual_weights(inputs, covariates, self._most_observed()) == "gp":
+        name = _core.usual_weights(len(self.inputs) + covariates, covariates, self._most_observed())
+        if name == "gp":
             return None
-        self.compare_gp = _core.compares_with_gp(inputs)
-        return as_model(None, inputs)
+        if name not in _loaded:
+            _loaded[name] = load(name)
+        self.compare_gp = _core.compares_with_gp(_loaded[name].dim_x)
+        return _loaded[name]
 
     def _most_observed(self) -> int:
         """The most observed rows of a series."""

@@ -40,10 +40,10 @@ def fill(data, inputs: str | Sequence[str] | None = None, values: str | Sequence
     linear in, such as elevation; text is categories.
 
     ``weights`` are trained weights by name, file or :class:`Model`; by default those for any table of one to three
-    inputs, which need no training. One covariate of numbers beside two inputs is a third one. With three inputs, a
-    Gaussian process is compared with the weights on hidden rows, and answers if it is clearly better. ``"gp"`` fits a
-    Gaussian process in any case, as is done for more inputs, for more than 1024 observed rows of three, and with other
-    covariates; ``kernel`` names its kernel, such as ``"matern-3/2 * periodic + linear"``, and ``linear_mean`` makes
+    inputs, which need no training. One covariate of numbers beside two inputs is a third one; of one input, weights
+    predict what a linear part in the covariates leaves. With three inputs, a Gaussian process is compared with the
+    weights on hidden rows, and answers if it is clearly better. ``"gp"`` fits a Gaussian process in any case, as is done
+    for more inputs, for more than 1024 observed rows of three, and with other covariates; ``kernel`` names its kernel, such as ``"matern-3/2 * periodic + linear"``, and ``linear_mean`` makes
     its mean linear in all inputs. With ``lonlat`` the first two inputs are longitude and latitude in degrees, and
     distances those on the sphere. ``seed`` is that of what is random, by default that of the training.
     ``standardise=False`` takes inputs and values as they are. ``neighbours`` is the number of observed points used for

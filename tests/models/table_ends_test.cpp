@@ -96,6 +96,28 @@ TEST_CASE("samples behind the end of a series are paths, whatever else is asked"
   }
 }
 
+TEST_CASE("what covariates explain is part of forecasts, of paths and of other methods") {
+  std::vector<double> x, y, truth;
+  Random random(12);
+  for (int t = 0; t < 66; ++t) {
+    const double known = t % 5 == 2 || t == 63 ? 1 : 0, value = 4 + 8 * known + 0.2 * random.normal();
+    x.insert(x.end(), {static_cast<double>(t), known});
+    y.push_back(t < 60 ? value : kNaN);
+    truth.push_back(t < 60 ? kNaN : value);
+  }
+  const FillData data{.dim_x = 2, .x = x, .values = {y}, .truth = {truth}, .covariates = 1};
+  CHECK(usual_weights(data) == default_weights(1));
+  const FillResult result = fill("", data, {.samples = 4, .baselines = true});
+  REQUIRE(result.ends.size() == 1);
+  const std::vector<double> paths = result.ends[0].paths(4);
+  for (std::size_t s = 0; s < 4; ++s)
+    for (std::size_t h = 0; h < 6; ++h)
+      CHECK(paths[6 * s + h] == doctest::Approx(result.columns[0].samples[(60 + h) * 4 + s]));
+  for (const BaselineScores& other : result.baselines)
+    if (other.name == "exponential smoothing") CHECK(other.scores[0].mae < 0.5);
+  CHECK(result.scores[0].mae < 0.5);
+}
+
 TEST_CASE("other methods are scored on the rows behind the end alone") {
   RisingExample e;
   e.y[5] = kNaN;  // a gap

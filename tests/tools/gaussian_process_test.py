@@ -56,11 +56,33 @@ def noisy_tables_of_three_inputs_are_answered_by_weights():
            "a Gaussian process knows no limits")
     many = npzoo("predict", table_of("abc", noise=1, rows=1300), "--inputs", "a,b,c", "--out", HERE / "out.csv")
     expect("a Gaussian process makes the predictions: too many observed rows for the weights for three inputs" in many.stderr, many.stderr)
-    words = write("words.csv", "x,soil,y\n" + "".join(f"{i},{'clay' if i % 2 else 'sand'},{i if i % 4 else ''}\n" for i in range(24)))
-    expect("predictions: because of --covariates" in npzoo("predict", words, "--inputs", "x", "--covariates", "soil", "--out",
-                                                           HERE / "out.csv").stderr, "one input and two words are three columns")
+    words = write("words.csv", "x,z,soil,y\n" + "".join(f"{i},{i * i % 7},{'clay' if i % 2 else 'sand'},{i if i % 4 else ''}\n" for i in range(24)))
+    expect("predictions: because of --covariates" in npzoo("predict", words, "--inputs", "x,z", "--covariates", "soil", "--out",
+                                                           HERE / "out.csv").stderr, "two inputs and two words are four columns")
     few = succeed("predict", table_of("abc", rows=20), "--inputs", "a,b,c", "--header")
     expect("npzoo/any-3d" in comments(few)[0] and "compared on" not in few, "too few rows to compare")
+
+
+@case
+def covariates_of_one_input_are_known_beforehand_and_weights_predict_the_rest():
+    draw = random.Random(5)
+    rows, truth = ["day,promo,y"], ["day,y"]
+    for day in range(98):
+        promo = draw.choice(("none", "none", "none", "half price"))
+        y = 20 + 3 * math.sin(2 * math.pi * day / 7) + (6 if promo == "half price" else 0) + draw.gauss(0, 0.3)
+        rows.append(f"{day},{promo},{y if day < 84 and day % 9 else ''}")
+        truth.append(f"{day},{y}")
+    table, truth = write("promo.csv", "\n".join(rows) + "\n"), write("promo_truth.csv", "\n".join(truth) + "\n")
+    flags = ("predict", table, "--inputs", "day", "--truth", truth, "--out", HERE / "out.csv")
+    known = as_json(*flags, "--covariates", "promo")
+    expect("npzoo/any-1d" in known["facts"][0] and "ends of one series" in str(known["facts"]), known["facts"])
+    expect("compared on" not in str(known["facts"]), "weights of one input are not compared")
+    alone = as_json(*flags)
+    expect(known["mae"] < 0.6 and known["mae"] < 0.4 * alone["mae"], known["mae"], alone["mae"])
+    expect(known["warnings"] == [], known["warnings"])
+    new = write("new.csv", table.read_text().replace("97,none", "97,free").replace("97,half price", "97,free"))
+    warned = npzoo("predict", new, "--inputs", "day", "--covariates", "promo", "--out", HERE / "out.csv").stderr
+    expect("promo = free has one value in all observed rows of a series and another one in a row to predict" in warned, warned)
 
 
 @case

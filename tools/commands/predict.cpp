@@ -101,8 +101,8 @@ void add_model_flags(Flags& flags, PredictCommand& c) {
       flags, c.checkpoint,
       ". Default: npzoo/any-1d, npzoo/any-2d and npzoo/any-3d for one, two and three inputs, which "
       "need no training. For three inputs npzoo compares them with a Gaussian process on hidden rows, and the "
-      "better one answers. For more inputs, for more than 1024 observed rows of three, and with other "
-      "covariates than one beside two inputs, a Gaussian process fitted to the table");
+      "better one answers. For more inputs, for more than 1024 observed rows of three, and with "
+      "covariates beside two inputs, unless it is one of numbers, a Gaussian process fitted to the table");
   flags.choice("--model", c.model, {"auto", "weights", "gp"},
                "method for tables without --checkpoint: trained weights, or a Gaussian process fitted to each series");
   flags.text("--kernel", c.kernel,
@@ -127,7 +127,8 @@ void add_column_flags(Flags& flags, PredictCommand& c) {
   flags.texts("--inputs", c.columns.inputs, "columns of inputs (default: the column of dates)");
   flags.texts("--values", c.columns.values, "columns to predict (default: columns of numbers with gaps)");
   flags.texts("--covariates", c.columns.covariates,
-              "columns known at all rows that values are also linear in, such as elevation; words are categories");
+              "columns known at all rows that values are also linear in, such as elevation, or holidays and prices in a "
+              "forecast; words are categories");
   flags.toggle("--lonlat", c.lonlat,
                "the first two inputs are longitude and latitude in degrees: distances are those on the sphere");
   flags.text("--group", c.columns.group, "column of groups: each group is a series of its own");

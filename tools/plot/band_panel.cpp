@@ -43,8 +43,8 @@ Panel make_panel(const BandPanel& shown) {
   Line mean{.x = {}, .y = {}, .color = shown.color, .label = label};
   const std::vector<std::size_t> order = ascending(shown.x);
   for (const std::size_t i : order) {
-    band.lower.push_back(shown.mean[i] - 2 * shown.std[i]);
-    band.upper.push_back(shown.mean[i] + 2 * shown.std[i]);
+    band.lower.push_back(std::max(shown.mean[i] - 2 * shown.std[i], shown.limits.low));
+    band.upper.push_back(std::min(shown.mean[i] + 2 * shown.std[i], shown.limits.high));
     mean.x.push_back(shown.x[i]);
     mean.y.push_back(shown.mean[i]);
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,8 @@ namespace npzoo::plot {
 struct Series {
   std::vector<double> x, y;
 };
+
+inline constexpr Range kNoLimits{-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
 
 /// The prediction of another method.
 struct OtherLine {
@@ -29,8 +32,9 @@ struct BandPanel {
   std::vector<Series> paths{};                 // sampled, of a part of x; also thin lines
   std::vector<OtherLine> others{};             // thin lines, each in a colour of its own
   Series context;
-  Series truth{};    // empty: not drawn
-  Series history{};  // the same: a line of what was known before
+  Range limits = kNoLimits;  // of the band
+  Series truth{};            // empty: not drawn
+  Series history{};          // the same: a line of what was known before
 };
 
 /// Without title and ranges. Throws Error if lengths differ.

@@ -80,6 +80,7 @@ plot::Figure PredictionPicture::bands() const {
                                               .paths = v.paths,
                                               .others = v.others,
                                               .context = {v.context_x, v.context_y},
+                                              .limits = v.limits,
                                               .truth = v.truth,
                                               .history = v.history}));
   return figure;

@@ -39,6 +39,8 @@ class PredictionPicture {
   void add_path(std::size_t value, plot::Series path) { values_[value].paths.push_back(std::move(path)); }
   /// What another method predicts.
   void add_other(std::size_t value, plot::OtherLine line) { values_[value].others.push_back(std::move(line)); }
+  /// What the values of a band keep to.
+  void limit(std::size_t value, plot::Range limits) { values_[value].limits = limits; }
   void add_truth(std::size_t value, double x, double y);
   /// Nothing where the mean is NaN.
   void add(std::size_t value, std::span<const double> x, double mean, double std);
@@ -59,6 +61,7 @@ class PredictionPicture {
     std::string name;
     std::vector<double> context_x, context_y, x, mean, std;  // x row-major
     plot::Series history{}, truth{};
+    plot::Range limits = plot::kNoLimits;
     std::vector<plot::Series> paths{};
     std::vector<plot::OtherLine> others{};
     std::vector<std::vector<double>> samples{};

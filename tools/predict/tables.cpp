@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <limits>
 #include <optional>
 
 #include "npzoo/engine/io/byte_hash.h"
@@ -75,6 +76,7 @@ void draw_ends(PredictionPicture& picture, const PredictOptions& c, const FillTa
   for (const TableEnd& end : result.ends) {
     if (static_cast<std::size_t>(end.group) >= groups) continue;
     const std::size_t panel = static_cast<std::size_t>(end.group) * tables.columns.values.size() + end.column;
+    if (end.floor) picture.limit(panel, {0, std::numeric_limits<double>::infinity()});
     plot::Series line;
     for (const std::int64_t row : end.rows) line.x.push_back(tables.asked_numbers().x[static_cast<std::size_t>(row)]);
     const std::vector<double> drawn = end.paths(paths);
@@ -85,8 +87,7 @@ void draw_ends(PredictionPicture& picture, const PredictOptions& c, const FillTa
     if (!c.baselines) continue;
     for (const EndMethod method : kPlainEndMethods) {
       line.y.clear();
-      for (const std::int64_t step : end.steps)
-        line.y.push_back(end.forecast.of(method).mean[static_cast<std::size_t>(step - 1)]);
+      for (std::size_t i = 0; i < line.x.size(); ++i) line.y.push_back(end.mean(end.forecast.of(method), i));
       picture.add_other(panel, {std::string(name_of(method)), line});
     }
   }
@@ -102,6 +103,9 @@ void draw(PredictionPicture& picture, const PredictOptions& c, const FillTables&
     return rows.of_rows.empty() ? 0 : rows.of_rows[i];
   };
   for (std::size_t v = 0; v < values; ++v) {
+    for (std::size_t g = 0; g < shown; ++g)
+      picture.limit(g * values + v,
+                    {c.transform.counts ? std::max(c.transform.low, 0.0) : c.transform.low, c.transform.high});
     for (std::size_t i = 0; i < observed.y[v].size(); ++i)
       if (const std::size_t g = group_of(observed, i); g < shown && !std::isnan(observed.y[v][i]))
         picture.add_context(g * values + v, std::span(observed.x).subspan(i * dim_x, dim_x), observed.y[v][i]);
@@ -132,7 +136,8 @@ class Outputs {
     std::vector<std::string> panels;
     for (const std::string& group : groups)
       for (const std::string& name : tables.columns.values) panels.push_back(fmt::format("{}, {}", name, group));
-    picture_.emplace(c.plot, result.weights.model, axes, groups.empty() ? tables.columns.values : panels);
+    const std::string by = result.ends.empty() ? result.weights.model : "npzoo";  // a combination forecasts the ends
+    picture_.emplace(c.plot, by, axes, groups.empty() ? tables.columns.values : panels);
     draw(*picture_, c, tables, result, groups.size());
   }
 
@@ -258,7 +263,7 @@ int predict_tables(const PredictOptions& c, const TrainedModel* trained, Job& jo
       .turn = !c.no_turn,
       .chunk = c.chunk,
       .gp = {.kernel = c.kernel.empty() ? "auto" : c.kernel, .mean = c.linear_mean ? GpMean::linear : GpMean::constant},
-      .compare_gp = c.model == "auto" && usual && compares_with_gp(data.dim_x),
+      .compare_gp = c.model == "auto" && usual && compares_with_gp(trained->model->dim_x()),
       .baselines = c.baselines,
       .combine_ends = c.ends == "combined",
       .periods = c.periods,

@@ -346,9 +346,10 @@ FillResult fill_with_gp(const FillData& data, const FillOptions& options) {
 FillResult fill(const std::string& weights, const FillData& data, const FillOptions& options) {
   const std::string name = weights.empty() ? usual_weights(data) : weights;
   if (name == kGaussianProcess) return fill_with_gp(data, options);
+  const TrainedModel trained = load_model(name);
   FillOptions chosen = options;
-  chosen.compare_gp = options.compare_gp || (weights.empty() && compares_with_gp(data.dim_x));
-  return fill(load_model(name), data, chosen);
+  chosen.compare_gp = options.compare_gp || (weights.empty() && compares_with_gp(trained.model->dim_x()));
+  return fill(trained, data, chosen);
 }
 
 std::string usual_weights(const FillData& data) {
@@ -358,6 +359,7 @@ std::string usual_weights(const FillData& data) {
 std::string usual_weights(std::int64_t inputs, std::int64_t covariates, std::int64_t observed) {
   constexpr std::int64_t kMost = 3;               // the largest number of inputs of weights
   constexpr std::int64_t kLargestOfThree = 1024;  // observed rows of a training of the weights for three inputs
+  if (inputs - covariates == 1) return default_weights(1);
   const bool fit = inputs <= kMost && (covariates == 0 || (covariates == 1 && inputs == kMost));
   return fit && (inputs < kMost || observed <= kLargestOfThree) ? default_weights(inputs)
                                                                 : std::string(kGaussianProcess);

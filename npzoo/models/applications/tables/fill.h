@@ -118,15 +118,16 @@ FillResult fill_with_gp(const FillData& data, const FillOptions& options = {});
 FillResult fill(const std::string& weights, const FillData& data, const FillOptions& options = {});
 
 /// Returns the name of the weights for these data, or "gp". Weights answer one to three inputs. One covariate of
-/// numbers beside two inputs is a third one. "gp" answers all other covariates and more inputs. It also answers three
-/// inputs if a series has more observed rows than the weights were trained on: local contexts choose rows by plain
-/// distance, which means little between inputs of different kinds.
+/// numbers beside two inputs is a third one, and values of one input are also linear in their covariates (see fill).
+/// "gp" answers all other covariates and more inputs. It also answers three inputs if a series has more observed rows
+/// than the weights were trained on: local contexts choose rows by plain distance, which means little between inputs of
+/// different kinds.
 std::string usual_weights(const FillData& data);
 /// The same for so many inputs, covariates included, and observed rows of the largest series. A covariate of words
 /// counts as one for each word.
 std::string usual_weights(std::int64_t inputs, std::int64_t covariates, std::int64_t observed);
-/// Whether the usual weights for so many inputs are compared with a Gaussian process (see FillOptions): those for
-/// three, where a smooth function without noise is best left to the fit.
+/// Whether the usual weights of so many inputs are compared with a Gaussian process (see FillOptions): those of three,
+/// where a smooth function without noise is best left to the fit.
 bool compares_with_gp(std::int64_t inputs);
 
 /// Throws Error unless the model takes as many inputs, and one value or all of these together.

@@ -71,6 +71,7 @@ void PlainTable::subtract_linear_part() {
         x.insert(x.end(), &of_.x[i * dim_x], &of_.x[i * dim_x] + dim_x);
         y.push_back(of_.values[v][i]);
       }
+      note_constant({v, g}, x);
       GpPoints points = inputs.shape();
       const std::vector<double> places = inputs(x);
       points.x = places;
@@ -95,6 +96,39 @@ void PlainTable::subtract_linear_part() {
   for (const GpSlope& slope : slopes_.begin()->second)
     notes_.push_back(fmt::format("linear part: {:.5g} ± {:.2g} for each unit of {}", slope.value, slope.std,
                                  of_.x_names[slope.input]));
+}
+
+void PlainTable::note_constant(const SeriesKey& series, std::span<const double> x) {
+  const auto dim_x = static_cast<std::size_t>(of_.dim_x);
+  for (std::size_t c = coordinates_; c < dim_x && !x.empty(); ++c) {
+    bool constant = true;
+    for (std::size_t i = c; i < x.size(); i += dim_x) constant = constant && x[i] == x[c];
+    if (constant) constant_[series][c] = x[c];
+  }
+}
+
+/// Names the first covariate that changes in rows to predict and never did where values are known.
+std::vector<Warning> PlainTable::unknown_effects() const {
+  const auto dim_x = static_cast<std::size_t>(of_.dim_x);
+  const std::span<const double> at = of_.targets.value_or(of_.x);
+  const std::span<const std::uint32_t> groups = of_.targets ? of_.target_groups : of_.groups;
+  std::int64_t rows = 0;
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < at.size() / dim_x; ++i)
+    for (std::size_t v = 0; v < of_.values.size(); ++v) {
+      if (!of_.targets && !std::isnan(of_.values[v][i])) continue;
+      const auto constant = constant_.find({v, groups.empty() ? 0 : groups[i]});
+      if (constant == constant_.end()) continue;
+      const auto changed = std::ranges::find_if(
+          constant->second, [&](const auto& known) { return at[i * dim_x + known.first] != known.second; });
+      if (changed == constant->second.end()) continue;
+      if (rows++ == 0) first = changed->first;
+    }
+  if (rows == 0) return {};
+  return {{"unknown effect",
+           fmt::format("{} has one value in all observed rows of a series and another one in {} to predict: its effect "
+                       "is unknown and taken to be 0",
+                       of_.x_names[first], rows == 1 ? "a row" : fmt::format("{} rows", rows))}};
 }
 
 double PlainTable::linear_part(const SeriesKey& series, std::span<const double> row) const {
@@ -136,6 +170,13 @@ void PlainTable::finish(FillResult& answer) const {
       }
     }
   }
+  for (TableEnd& end : answer.ends)
+    for (const std::int64_t row : end.rows) {
+      const auto i = static_cast<std::size_t>(row);
+      end.added.push_back(
+          linear_part({end.column, static_cast<std::uint32_t>(end.group)}, at.subspan(i * dim_x, dim_x)));
+    }
+  std::ranges::move(unknown_effects(), std::back_inserter(answer.warnings));
   if (of_.lonlat) std::erase_if(answer.warnings, [](const Warning& w) { return w.about == "longitudes"; });
   answer.report.notes.insert(answer.report.notes.begin(), notes_.begin(), notes_.end());
   answer.report.columns.inputs = of_.x_names;

@@ -29,6 +29,8 @@ class PlainTable {
   /// The linear part of a row of inputs, in one series; 0 if no slope was fitted.
   double linear_part(const SeriesKey& series, std::span<const double> row) const;
   std::vector<double> without_covariates(std::span<const double> x) const;
+  void note_constant(const SeriesKey& series, std::span<const double> x);
+  std::vector<Warning> unknown_effects() const;
 
   const FillData& of_;
   std::size_t coordinates_;
@@ -36,6 +38,7 @@ class PlainTable {
   std::vector<std::vector<double>> y_, truth_;  // without the linear part
   std::vector<double> centers_;                 // of the covariates, over observed rows
   std::map<SeriesKey, std::vector<GpSlope>> slopes_;
+  std::map<SeriesKey, std::map<std::size_t, double>> constant_;  // covariates with one value in all observed rows
   std::vector<std::string> notes_;
 };
 

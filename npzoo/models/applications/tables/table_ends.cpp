@@ -175,13 +175,14 @@ struct EndDistribution {
   GaussianMixture gaussian() const { return {std::span(&mean, 1), std::span(&std, 1)}; }
   double below() const { return floor ? normal_probability(-mean / std) : 0; }
 
+  /// The mean is the forecast's own, of values that are never negative: that of the limited Gaussian is above it.
   ValueMoments moments() const {
     if (!floor) return {mean, std};
     const double z = mean / std, above = normal_probability(z),
                  density = std::exp(-0.5 * z * z) / std::sqrt(2 * std::numbers::pi);
     const double first = mean * above + std * density,
                  second = (mean * mean + std * std) * above + mean * std * density;
-    return {first, std::sqrt(std::max(second - first * first, 0.0))};
+    return {std::max(mean, 0.0), std::sqrt(std::max(second - first * first, 0.0))};
   }
   double limited(double y) const { return floor ? std::max(y, 0.0) : y; }
   /// In closed form: the score of the Gaussian less the integral of its squared distribution function below 0.
@@ -218,8 +219,8 @@ double positive_std(double std, double mean) {
 
 /// What a method predicts for row `i` of an end.
 EndDistribution distribution(const TableEnd& end, const GaussianPath& path, std::size_t i) {
-  const auto step = static_cast<std::size_t>(end.steps[i] - 1);
-  return {path.mean[step], positive_std(path.std[step], path.mean[step]), end.floor};
+  const double mean = end.mean(path, i), std = path.std[static_cast<std::size_t>(end.steps[i] - 1)];
+  return {mean, positive_std(std, mean), end.floor};
 }
 
 double truth_of(const TableQuestion& q, const TableEnd& end, std::size_t i) {
@@ -227,6 +228,10 @@ double truth_of(const TableQuestion& q, const TableEnd& end, std::size_t i) {
 }
 
 }  // namespace
+
+double TableEnd::mean(const GaussianPath& path, std::size_t i) const {
+  return path.mean[static_cast<std::size_t>(steps[i] - 1)] + (added.empty() ? 0 : added[i]);
+}
 
 std::vector<double> TableEnd::paths(std::int64_t count) const {
   std::vector<Random> random;
@@ -237,10 +242,10 @@ std::vector<double> TableEnd::paths(std::int64_t count) const {
   const std::vector<double> all = forecast.paths(random);
   const std::size_t horizon = forecast.combined.mean.size();
   std::vector<double> at_rows;
-  for (std::size_t i = 0; i < random.size(); ++i)
-    for (const std::int64_t step : steps) {
-      const double value = all[i * horizon + static_cast<std::size_t>(step - 1)];
-      at_rows.push_back(floor ? std::max(value, 0.0) : value);
+  for (std::size_t p = 0; p < random.size(); ++p)
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const double value = all[p * horizon + static_cast<std::size_t>(steps[i] - 1)];
+      at_rows.push_back((floor ? std::max(value, 0.0) : value) + (added.empty() ? 0 : added[i]));
     }
   return at_rows;
 }

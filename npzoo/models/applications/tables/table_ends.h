@@ -28,7 +28,10 @@ struct TableEnd {
   bool floor = false;                     // values are never negative and often 0: they stay at 0 or above
   EndForecast forecast;
   PlaceSamples streams;
+  std::vector<double> added{};  // to the forecast at each row, as what covariates explain; empty: nothing
 
+  /// Returns what a method forecasts for row `i`.
+  double mean(const GaussianPath& path, std::size_t i) const;
   /// Draws paths (count, rows). More paths begin with the same ones, and a longer horizon with the same values.
   std::vector<double> paths(std::int64_t count) const;
 };
