@@ -177,9 +177,9 @@ void print_check(const PredictOptions& c, const FillResult& result) {
   }
   const auto naive = std::ranges::find(result.end_scores, name_of(EndMethod::seasonal_naive), &EndScore::method);
   const auto best = std::ranges::min_element(result.end_scores, {}, &EndScore::crps);
-  fmt::print(to, "{:35} {:>8} {:>8} {:>10} {:>8}\n", "last season hidden", "MASE", "CRPS", "95 %", "skill");
+  fmt::print(to, "{:36} {:>8} {:>8} {:>10} {:>8}\n", "last season hidden", "MASE", "CRPS", "95 %", "skill");
   for (const EndScore& s : result.end_scores)
-    fmt::print(to, "{:35} {:8.3f} {:8.3f} {:8.1f} % {:+6.0f} %\n", s.method, s.mase, s.crps, 100 * s.coverage_95,
+    fmt::print(to, "{:36} {:8.3f} {:8.3f} {:8.1f} % {:+6.0f} %\n", s.method, s.mase, s.crps, 100 * s.coverage_95,
                100 * (1 - s.crps / naive->crps));
   fmt::print(to, "lowest CRPS: {}, {} values\n", best->method, best->values);
 }

@@ -16,7 +16,7 @@ namespace {
 
 /// Long series are forecast from their last steps: those that curves are fitted to, and those that the weights see.
 constexpr std::size_t kMostFitted = 2000, kMostSeen = 512;
-constexpr std::array<double, kEndMethods> kUsualShares{2, 1, 0.5, 0.5, 1, 1};
+constexpr std::array<double, kEndMethods> kUsualShares{1, 0.5, 0.5, 0.5, 1, 1, 1.5, 1};
 /// Averaged deviations are too small: the numbers that methods are fitted by are not known exactly. On development data
 /// this factor brings the share of values within the 95 % interval from 92 % to 94 %.
 constexpr double kWiden = 1.1;
@@ -32,8 +32,12 @@ struct Part {
   std::vector<double> periods;
   std::array<GaussianPath, kEndMethods> methods{};
   std::optional<AveragedSmoothing> smoothing{};
-  std::vector<double> regular{}, variance{};  // line and season behind the part, and their variance
-  std::vector<double> left{};                 // values without these
+  struct Remainder {
+    std::vector<double> regular{}, variance{};  // line and season behind the part, and their variance
+    std::vector<double> left{};                 // values without these
+  };
+  Remainder values{};
+  std::optional<Remainder> logarithms{};  // of positive values
 };
 
 std::int64_t whole_period(std::span<const double> periods) {
@@ -53,13 +57,41 @@ std::vector<double> periods_of(const SeriesEnd& end, std::span<const double> y) 
   return end.periods.empty() ? find_periods(y, end.likely) : end.periods;
 }
 
+/// Values without their season.
+std::vector<double> without_season(std::span<const double> y, const SeriesTrend& trend) {
+  std::vector<double> flat(y.begin(), y.end());
+  for (std::size_t t = 0; t < flat.size(); ++t) flat[t] -= trend.season(static_cast<double>(t));
+  return flat;
+}
+
+/// Takes line and season away. `flat` is without the season.
+Part::Remainder remainder_of(std::vector<double> flat, const SeriesTrend& trend, std::int64_t horizon) {
+  Part::Remainder r;
+  for (std::int64_t h = 1; h <= horizon; ++h) {
+    const double place = static_cast<double>(flat.size()) + static_cast<double>(h - 1);
+    r.regular.push_back(trend.season(place) + trend.slope() * place);
+    r.variance.push_back(trend.season_variance() + trend.slope_variance() * static_cast<double>(h * h));
+  }
+  r.left = std::move(flat);
+  for (std::size_t t = 0; t < r.left.size(); ++t) r.left[t] -= trend.slope() * static_cast<double>(t);
+  return r;
+}
+
+/// From logarithms back to values: medians, and deviations to first order, so that no error explodes.
+GaussianPath from_logarithms(GaussianPath path) {
+  for (std::size_t h = 0; h < path.mean.size(); ++h) {
+    path.mean[h] = std::exp(path.mean[h]);
+    path.std[h] *= path.mean[h];
+  }
+  return path;
+}
+
 /// Computes everything except the predictions of the weights.
 void fit(Part& part) {
   const std::span<const double> y = part.y;
   const SeriesTrend trend(y, part.periods);
   const std::int64_t period = whole_period(part.periods), horizon = part.horizon;
-  std::vector<double> flat(y.begin(), y.end());
-  for (std::size_t t = 0; t < flat.size(); ++t) flat[t] -= trend.season(static_cast<double>(t));
+  const std::vector<double> flat = without_season(y, trend);
   const bool positive = std::ranges::none_of(y, [](double v) { return v <= 0; });
   auto& methods = part.methods;
   part.smoothing.emplace(flat, period, trend.degrees(), positive);
@@ -67,13 +99,16 @@ void fit(Part& part) {
   methods[at(EndMethod::theta)] = with_season(theta_forecast(flat, horizon), trend, y.size());
   methods[at(EndMethod::drift)] = with_season(drift_path(flat, horizon), trend, y.size());
   methods[at(EndMethod::seasonal_naive)] = seasonal_naive_path(y, horizon, period);
-  for (std::int64_t h = 1; h <= horizon; ++h) {
-    const double place = static_cast<double>(y.size()) + static_cast<double>(h - 1);
-    part.regular.push_back(trend.season(place) + trend.slope() * place);
-    part.variance.push_back(trend.season_variance() + trend.slope_variance() * static_cast<double>(h * h));
-  }
-  part.left = std::move(flat);
-  for (std::size_t t = 0; t < part.left.size(); ++t) part.left[t] -= trend.slope() * static_cast<double>(t);
+  part.values = remainder_of(flat, trend, horizon);
+  if (!positive) return;
+  std::vector<double> logs;
+  for (const double v : y) logs.push_back(std::log(v));
+  const SeriesTrend log_trend(logs, part.periods);
+  logs = without_season(logs, log_trend);
+  constexpr bool kGrowing = false;  // errors of logarithms do not grow with their level
+  const AveragedSmoothing smoothing(logs, period, log_trend.degrees(), kGrowing);
+  methods[at(EndMethod::logarithms)] = from_logarithms(with_season(smoothing.forecast(horizon), log_trend, y.size()));
+  part.logarithms = remainder_of(std::move(logs), log_trend, horizon);
 }
 
 /// A series and, where it is long enough, two of its first parts.
@@ -115,39 +150,57 @@ Series question_of(std::span<const double> y, std::int64_t horizon) {
 
 /// Asks the weights for the remainders and the values of all parts.
 void ask_weights(const SeriesPredictor& predictor, std::vector<Part>& parts) {
+  struct Asked {
+    Part& part;
+    EndMethod method;
+    const Part::Remainder* of;  // null: the values themselves
+  };
   std::vector<Series> questions;
-  std::vector<std::pair<std::size_t, EndMethod>> asked;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    Part& part = parts[i];
-    questions.push_back(question_of(part.left, part.horizon));
-    asked.emplace_back(i, EndMethod::remainder);
+  std::vector<Asked> asked;
+  for (Part& part : parts) {
+    questions.push_back(question_of(part.values.left, part.horizon));
+    asked.push_back({part, EndMethod::remainder, &part.values});
     questions.push_back(question_of(part.y, part.horizon));
-    asked.emplace_back(i, EndMethod::values);
+    asked.push_back({part, EndMethod::values, nullptr});
+    if (!part.logarithms) continue;
+    questions.push_back(question_of(part.logarithms->left, part.horizon));
+    asked.push_back({part, EndMethod::log_remainder, &*part.logarithms});
   }
   const std::vector<SeriesPrediction> answers = predictor.predict(questions);
   for (std::size_t i = 0; i < answers.size(); ++i) {
-    const auto [number, method] = asked[i];
-    Part& part = parts[number];
-    GaussianPath& path = part.methods[at(method)];
-    path = {answers[i].mean, answers[i].std};
-    if (method != EndMethod::remainder) continue;
-    for (std::size_t h = 0; h < path.mean.size(); ++h) {
-      path.mean[h] += part.regular[h];
-      path.std[h] = std::sqrt(path.std[h] * path.std[h] + part.variance[h]);
+    const auto& [part, method, of] = asked[i];
+    GaussianPath path{answers[i].mean, answers[i].std};
+    for (std::size_t h = 0; of && h < path.mean.size(); ++h) {
+      path.mean[h] += of->regular[h];
+      path.std[h] = std::sqrt(path.std[h] * path.std[h] + of->variance[h]);
     }
+    part.methods[at(method)] = method == EndMethod::log_remainder ? from_logarithms(std::move(path)) : std::move(path);
   }
 }
 
-/// Shares by the scores of held-out parts.
-std::array<double, kEndMethods> shares_of(std::span<const Part> held_out) {
+/// Shares by the scores of held-out parts. Methods without a forecast have none, and without a held-out part logarithms
+/// have none either.
+std::array<double, kEndMethods> shares_of(const Part& whole, std::span<const Part> held_out) {
   std::array<double, kEndMethods> shares = kUsualShares, scores{};
+  const auto missing = [](const Part& part, std::size_t m) { return part.methods[m].mean.empty(); };
+  for (std::size_t m = 0; m < kEndMethods; ++m)
+    if (missing(whole, m) || std::ranges::any_of(held_out, [&](const Part& part) { return missing(part, m); }))
+      shares[m] = 0;
+  if (held_out.empty()) shares[at(EndMethod::logarithms)] = shares[at(EndMethod::log_remainder)] = 0;
   for (const Part& part : held_out)
-    for (std::size_t m = 0; m < kEndMethods; ++m) scores[m] += crps(part.methods[m], part.truth);
-  const double best = std::ranges::min(scores), most = std::ranges::max(scores);
+    for (std::size_t m = 0; m < kEndMethods; ++m)
+      if (shares[m] > 0) scores[m] += crps(part.methods[m], part.truth);
+  double best = std::numeric_limits<double>::infinity(), most = 0;
+  for (std::size_t m = 0; m < kEndMethods; ++m) {
+    if (shares[m] == 0) continue;
+    best = std::min(best, scores[m]);
+    most = std::max(most, scores[m]);
+  }
   constexpr double kTiny = 1e-3;  // of the worst score: perfect scores are chance
+  constexpr double kPower = 3;
   if (!held_out.empty() && most > 0 && std::isfinite(most))
     for (std::size_t m = 0; m < kEndMethods; ++m)
-      shares[m] *= std::pow((best + kTiny * most) / (scores[m] + kTiny * most), 2);
+      shares[m] *= std::pow((best + kTiny * most) / (scores[m] + kTiny * most), kPower);
   double sum = 0;
   for (const double share : shares) sum += share;
   for (double& share : shares) share /= sum;
@@ -159,6 +212,7 @@ GaussianPath combine(const Part& part, const std::array<double, kEndMethods>& sh
   for (std::size_t h = 0; h < static_cast<std::size_t>(part.horizon); ++h) {
     double mean = 0, std = 0;
     for (std::size_t m = 0; m < kEndMethods; ++m) {
+      if (shares[m] == 0) continue;
       mean += shares[m] * part.methods[m].mean[h];
       std += shares[m] * part.methods[m].std[h];
     }
@@ -171,8 +225,14 @@ GaussianPath combine(const Part& part, const std::array<double, kEndMethods>& sh
 }  // namespace
 
 std::string_view name_of(EndMethod method) {
-  constexpr std::array<std::string_view, kEndMethods> kNames{
-      "exponential smoothing", "theta", "drift", "seasonal naive", "weights, without trend and season", "weights"};
+  constexpr std::array<std::string_view, kEndMethods> kNames{"exponential smoothing",
+                                                             "theta",
+                                                             "drift",
+                                                             "seasonal naive",
+                                                             "weights, without trend and season",
+                                                             "weights",
+                                                             "exponential smoothing of logarithms",
+                                                             "weights, remainder of logarithms"};
   return kNames[at(method)];
 }
 
@@ -218,7 +278,7 @@ std::vector<EndForecast> forecast_ends(const SeriesPredictor& predictor, std::sp
   std::vector<EndForecast> forecasts;
   for (std::size_t i = 0; i < ends.size(); ++i) {
     Part& whole = parts[begins[i]];
-    const auto shares = shares_of(std::span(parts).subspan(begins[i] + 1, begins[i + 1] - begins[i] - 1));
+    const auto shares = shares_of(whole, std::span(parts).subspan(begins[i] + 1, begins[i + 1] - begins[i] - 1));
     EndForecast& forecast = forecasts.emplace_back();
     forecast.combined = combine(whole, shares);
     forecast.shares = shares;

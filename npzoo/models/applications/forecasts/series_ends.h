@@ -21,8 +21,8 @@ struct SeriesEnd {
 };
 
 /// The ways to forecast that a combination is made of.
-enum class EndMethod : std::uint8_t { smoothing, theta, drift, seasonal_naive, remainder, values };
-inline constexpr std::size_t kEndMethods = 6;
+enum class EndMethod : std::uint8_t { smoothing, theta, drift, seasonal_naive, remainder, values, logarithms, log_remainder };
+inline constexpr std::size_t kEndMethods = 8;
 std::string_view name_of(EndMethod method);
 /// Those that need no weights.
 inline constexpr std::array kPlainEndMethods{EndMethod::smoothing, EndMethod::theta, EndMethod::drift,
@@ -31,7 +31,7 @@ inline constexpr std::array kPlainEndMethods{EndMethod::smoothing, EndMethod::th
 struct EndForecast {
   std::vector<double> periods;                      // steps
   GaussianPath combined;                            // (horizon)
-  std::array<GaussianPath, kEndMethods> methods{};  // by EndMethod
+  std::array<GaussianPath, kEndMethods> methods{};  // by EndMethod; empty: not for this series
   std::array<double, kEndMethods> shares{};         // of the combination; their sum is 1
   std::optional<AveragedSmoothing> smoothing{};
 
@@ -42,12 +42,13 @@ struct EndForecast {
 };
 
 /// Forecasts behind the ends of series by a combination of exponential smoothing, Theta, drift, the last season and the
-/// weights. The weights predict twice: the values, and the values minus a straight line and the mean season.
+/// weights. The weights predict twice: the values, and the values minus a straight line and the mean season. Where no
+/// value is 0 or below, smoothing and weights also forecast the logarithms, whose season grows with the level.
 ///
-/// Means and standard deviations are averaged (quantile averaging of Gaussians). A method's share falls with the square
-/// of its score (CRPS) on at most two held-out parts of the series, each as long as a season or the horizon. Series too
-/// short for that get the usual shares. Deterministic, whatever the number of threads. Throws Interrupted as
-/// `predictor` does, and Error for a series without three known values.
+/// Means and standard deviations are averaged (quantile averaging of Gaussians). A method's share falls with the third
+/// power of its score (CRPS) on at most two held-out parts of the series, each as long as a season or the horizon.
+/// Series too short for that get the usual shares, without logarithms. Deterministic, whatever the number of threads.
+/// Throws Interrupted as `predictor` does, and Error for a series without three known values.
 std::vector<EndForecast> forecast_ends(const SeriesPredictor& predictor, std::span<const SeriesEnd> ends);
 
 /// Mean CRPS of the Gaussians at the known values among `truth`; NaN if none is known.

@@ -329,6 +329,7 @@ std::vector<EndScore> check_table_ends(const SeriesPredictor& predictor, const T
     score.method = m == 0 ? "combination" : std::string(name_of(static_cast<EndMethod>(m - 1)));
     for (std::size_t i = 0; i < shown.size(); ++i) {
       const GaussianPath& path = m == 0 ? forecasts[i].combined : forecasts[i].methods[m - 1];
+      if (path.mean.empty()) continue;
       for (std::size_t h = 0; h < hidden[i].size(); ++h) {
         const double y = hidden[i][h];
         if (std::isnan(y)) continue;

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""Trains many models, some at a time, and goes on after a stop: train_many.py NPZOO LIST [--width 15] [--device cuda --mps]
+
+LIST has a training a line: a name, the protocol, the model, and flags of `npzoo train` if any; # begins a comment:
+
+    kr-full-matern   tnp-kr/gp1d-matern   tnp-kr-full   --seed 0
+
+Each goes to FOLDER/NAME, with what it prints in FOLDER/NAME.log. After SIGTERM or Ctrl-C all trainings write a checkpoint and end; the
+same command later goes on with them. Small models leave most of a GPU idle. With --mps they share it at the same time by
+NVIDIA's multi-process service, which is started here and ended with the last training. Without it they take turns.
+"""
+
+import argparse
+import collections
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+Training = collections.namedtuple("Training", "name flags")
+PATIENCE = 60  # s for a checkpoint
+
+
+def trainings(path):
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        words = line.partition("#")[0].split()
+        if not words:
+            continue
+        if len(words) < 3:
+            sys.exit(f"train_many.py: {path}:{number}: {len(words)} words found, expected name, protocol and model")
+        name, protocol, model, *flags = words
+        yield Training(name, ["--protocol", protocol, "--model", model, *flags])
+
+
+class Pool:
+    def __init__(self, options):
+        self.options, self.running, self.stopped = options, {}, False
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self.stop)
+
+    def stop(self, *_):
+        self.stopped = True
+
+    def start(self, training):
+        out = self.options.out / training.name
+        flags = ["--resume"] if (out / "checkpoint.safetensors").exists() else training.flags
+        with open(out.with_name(training.name + ".log"), "a") as log:
+            self.running[training.name] = subprocess.Popen(
+                [self.options.npzoo, "train", *flags, "--device", self.options.device, "--threads", str(self.options.threads),
+                 "--out", out], stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+
+    def end_all(self):
+        """With a checkpoint, where there is time for one."""
+        for process in self.running.values():
+            process.send_signal(signal.SIGINT)
+        deadline = time.monotonic() + PATIENCE
+        for name, process in self.running.items():
+            try:
+                process.wait(timeout=max(0, deadline - time.monotonic()))
+                print(f"stopped  {name}", flush=True)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                print(f"killed   {name}", flush=True)
+
+    def run(self, waiting):
+        """Returns the number of trainings that failed."""
+        failed = 0
+        while (waiting or self.running) and not self.stopped:
+            while waiting and len(self.running) < self.options.width:
+                self.start(waiting.popleft())
+            time.sleep(0.2)
+            for name in [name for name, process in self.running.items() if process.poll() is not None]:
+                status = self.running.pop(name).returncode
+                failed += status != 0
+                print(f"{'ended' if status == 0 else f'status {status}':8} {name}", flush=True)
+        self.end_all()
+        return failed
+
+
+def start_mps(folder):
+    """Starts the service for this process and its children; returns its program."""
+    program = shutil.which("nvidia-cuda-mps-control") or shutil.which("/usr/local/nvidia/bin/nvidia-cuda-mps-control")
+    if not program:
+        sys.exit("train_many.py: --mps found, and no program nvidia-cuda-mps-control, which comes with NVIDIA's driver")
+    os.environ["CUDA_MPS_PIPE_DIRECTORY"] = os.environ["CUDA_MPS_LOG_DIRECTORY"] = folder
+    subprocess.run([program, "-d"], check=True)
+    return program
+
+
+def parse_options():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("npzoo", type=pathlib.Path)
+    parser.add_argument("list", type=pathlib.Path)
+    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("runs"), metavar="FOLDER")
+    parser.add_argument("--width", type=int, default=1, help="trainings at a time (default: 1)")
+    parser.add_argument("--threads", type=int, default=1, help="of each training (default: 1)")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--mps", action="store_true", help="trainings share the GPU at the same time")
+    options = parser.parse_args()
+    if options.width < 1:
+        parser.error(f"--width {options.width}; expected: at least 1")
+    if options.mps and not options.device.startswith("cuda"):
+        parser.error(f"--mps and --device {options.device}; expected: --device cuda")
+    options.npzoo = options.npzoo.resolve()
+    return options
+
+
+def main():
+    options = parse_options()
+    waiting = collections.deque(trainings(options.list))
+    options.out.mkdir(parents=True, exist_ok=True)
+    pool = Pool(options)
+    with tempfile.TemporaryDirectory(prefix="npzoo-mps-") as folder:
+        mps = start_mps(folder) if options.mps else None
+        try:
+            failed = pool.run(waiting)
+        finally:
+            if mps:
+                subprocess.run([mps], input="quit\n", text=True, stdout=subprocess.DEVNULL)
+    return 130 if pool.stopped else 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
