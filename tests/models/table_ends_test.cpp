@@ -151,6 +151,11 @@ TEST_CASE("the check of forecasts scores every method on the hidden last season"
   CHECK(scores[0].method == "combination");
   CHECK(scores[0].values == 12);
   for (const EndScore& s : scores) CHECK((s.crps > 0 && s.coverage_95 <= 1));
+  RisingExample negative;
+  negative.y[60] = -3;  // of the second group, so there are no logarithms for both
+  const std::vector<EndScore> without = fill(any_1d(), negative.data(), {.check_ends = true}).end_scores;
+  REQUIRE(without.size() == kEndMethods - 1);
+  for (const EndScore& s : without) CHECK((s.crps > 0 && s.values == 12));
   const std::vector<double> x{1, 2, 3}, y{1, 2, 3};
   CHECK(fill(any_1d(), {.x = x, .values = {y}}, {.check_ends = true}).end_scores.empty());
 }

@@ -324,12 +324,15 @@ std::vector<EndScore> check_table_ends(const SeriesPredictor& predictor, const T
   if (shown.empty()) return {};
   const std::vector<EndForecast> forecasts = forecast_ends(predictor, shown);
   std::vector<EndScore> scores;
+  const auto forecasts_all = [&](std::size_t method) {
+    return std::ranges::none_of(forecasts, [=](const EndForecast& f) { return f.methods[method].mean.empty(); });
+  };
   for (std::size_t m = 0; m <= kEndMethods; ++m) {
+    if (m > 0 && !forecasts_all(m - 1)) continue;
     EndScore& score = scores.emplace_back();
     score.method = m == 0 ? "combination" : std::string(name_of(static_cast<EndMethod>(m - 1)));
     for (std::size_t i = 0; i < shown.size(); ++i) {
       const GaussianPath& path = m == 0 ? forecasts[i].combined : forecasts[i].methods[m - 1];
-      if (path.mean.empty()) continue;
       for (std::size_t h = 0; h < hidden[i].size(); ++h) {
         const double y = hidden[i][h];
         if (std::isnan(y)) continue;

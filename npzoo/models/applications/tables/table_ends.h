@@ -54,8 +54,9 @@ struct EndScore {
   std::int64_t values = 0;
 };
 
-/// Hides the last season of every series that qualifies, or six steps, and forecasts it by every method and by the
-/// combination, which comes first. Empty if no series is long enough. Throws Error as forecast_table_ends does.
+/// Hides the last season of every series that qualifies, or six steps, and forecasts it by the combination, which comes
+/// first, and by every method that forecasts all of these series. Empty if no series is long enough. Throws Error as
+/// forecast_table_ends does.
 std::vector<EndScore> check_table_ends(const SeriesPredictor& predictor, const TableQuestion& question,
                                        const TableEndOptions& options);
 
