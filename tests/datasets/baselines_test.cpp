@@ -79,6 +79,15 @@ TEST_CASE("baselines: seasons are those of clocks and calendars") {
   CHECK(season(1.0 / 96) == 96);
   CHECK(season(1) == 7);
   CHECK(season(31) == 12);
+  const auto of_months = [](std::int64_t months) {
+    return season_of({.time_form = {.kind = ColumnForm::Kind::time},
+                      .step = 30.4 * static_cast<double>(months),
+                      .calendar = CalendarStep{.months = months}});
+  };
+  CHECK(of_months(1) == 12);
+  CHECK(of_months(3) == 4);
+  CHECK(of_months(12) == 1);
+  CHECK(of_months(24) == 1);
   CHECK(season(0.3) == 1);
   CHECK(season(2) == 1);
   CHECK(season(1.0 / 24, ColumnForm::Kind::number) == 1);

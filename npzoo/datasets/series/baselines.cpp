@@ -64,6 +64,7 @@ std::int64_t season_of(const TimeSeries& series) {
   const double of_a_day = 1 / series.step;
   if (of_a_day > 1.5 && std::abs(of_a_day - std::round(of_a_day)) < kRounding * of_a_day) return std::llround(of_a_day);
   if (std::abs(series.step - 1) < kRounding) return 7;
+  if (series.calendar && 12 % series.calendar->months == 0) return 12 / series.calendar->months;
   return series.step >= kShortMonth && series.step <= kLongMonth ? 12 : 1;
 }
 

@@ -22,7 +22,8 @@ std::vector<double> drift(std::span<const double> y, std::int64_t horizon);
 /// of all steps before. (y.size() − begin)
 std::vector<double> persistence_one_step(std::span<const double> y, std::int64_t begin);
 
-/// Places of a day where they are parts of one, of a week where they are days, of a year where they are months; else 1.
+/// Returns the places of a day if they are parts of one, of a week if they are days, of a year if they are months or
+/// several months; else 1.
 std::int64_t season_of(const TimeSeries& series);
 
 /// Additive Holt-Winters exponential smoothing (Winters, "Forecasting sales by exponentially weighted moving averages",
