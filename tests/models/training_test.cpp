@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "npzoo/engine/io/file.h"
+#include "npzoo/models/training/pretrained.h"
 #include "npzoo/models/trials/likelihood.h"
 #include "tests/models/training_fixtures.h"
 
@@ -209,6 +210,26 @@ TEST_CASE("train: the best validation is kept") {
   Checkpoint last = c;
   last.run.protocol.training.keep_best = false;
   CHECK(evaluate(*restore_model(last), *validation, {.batches = 3}).log_likelihood == observer.validations.at(40));
+}
+
+TEST_CASE("train: weights that a run begins with are kept if no update improves them") {
+  const TemporaryDirectory directory;
+  StopAfter observer;
+  train(small_run({.steps = 30, .lr = "1e-2"}), {.out = directory / "first"}, observer);
+  const std::string weights = (directory / "first" / "checkpoint.safetensors").string();
+  TrainingRun run = small_run({.steps = 8, .lr = "0.3", .keep = "best", .validate_every = 4});
+  begin_with(run, weights);
+  StopAfter next;
+  const TrainResult result = train(run, {.out = directory / "next"}, next);
+  CHECK(next.validations.size() == 3);
+  CHECK(result.best_step == 0);
+  CHECK(result.log_likelihood == next.validations.at(0));
+  CHECK(same_bits(checkpoint_in(directory / "next").best_weights, load_checkpoint(weights).weights));
+
+  run.protocol.training.keep_best = false;
+  StopAfter last;
+  CHECK(train(run, {.out = directory / "last"}, last).best_step == 8);
+  CHECK(!last.validations.contains(0));
 }
 
 TEST_CASE("train: a loss that is not finite ends the run and keeps the last usable checkpoint") {

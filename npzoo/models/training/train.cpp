@@ -62,6 +62,7 @@ class Session {
   using Clock = std::chrono::steady_clock;
 
   TrainResult train_and_score() {
+    if (begins_with_candidates()) validate();
     while (!trainer_.finished() && !observer_.stop_requested()) {
       advance();
       if (checkpoint_due()) save();
@@ -71,6 +72,7 @@ class Session {
     return {.steps = trainer_.steps_done(),
             .loss = last_loss_,
             .log_likelihood = trainer_.finished() ? final_log_likelihood() : trainer_.best_log_likelihood(),
+            .best_step = keeps_best() ? trainer_.best_step() : trainer_.steps_done(),
             .seconds = seconds(),
             .events = numerical_events_.count(),
             .checkpoint = path_,
@@ -146,6 +148,15 @@ class Session {
   bool validates_after(std::int64_t step) const {
     const std::int64_t every = trainer_.run().protocol.validation.every;
     return every > 0 && (step % every == 0 || step == trainer_.run().protocol.training.steps);
+  }
+
+  bool keeps_best() const { return trainer_.run().protocol.training.keep_best && trainer_.best_step() >= 0; }
+
+  /// Whether the weights that a run begins with may be the best: then they are validated, too.
+  bool begins_with_candidates() const {
+    const TrainingRun& run = trainer_.run();
+    return run.init && run.protocol.training.keep_best && run.protocol.validation.every > 0 &&
+           trainer_.steps_done() == 0 && trainer_.best_step() < 0;
   }
 
   /// A step and the validation after it. If the validation is interrupted, a resumed run makes both again.

@@ -121,8 +121,9 @@ struct TrainOptions {
 
 struct TrainResult {
   std::int64_t steps = 0;
-  double loss = 0;            // mean over the last steps
-  double log_likelihood = 0;  // on the validation batches, of the weights that count
+  double loss = 0;             // mean over the last steps
+  double log_likelihood = 0;   // on the validation batches, of the weights that count
+  std::int64_t best_step = 0;  // of the weights that count; 0: those that the run began with
   double seconds = 0;
   NumericalEvents events{};  // of the updates and validations made now
   std::filesystem::path checkpoint;
@@ -133,7 +134,8 @@ struct TrainResult {
 /// `path`, where `found` was, and the difference. The protocol's evaluation may have changed.
 void check_same_run(const TrainingRun& asked, const TrainingRun& found, const std::string& path);
 
-/// Trains to the end, or until the observer stops it, with validation, metrics and crash-safe checkpoints. The ranks of
+/// Trains to the end, or until the observer stops it, with validation, metrics and crash-safe checkpoints. A run that
+/// keeps the best weights and begins with trained ones validates these first. The ranks of
 /// a job must have the same program, run and state (Job::compare); an error or a stop of one ends all of them. After a
 /// stop request it saves a checkpoint, from which a resumed run continues with the same bits, and throws Interrupted.
 /// Throws Error if `out` holds a run and `resume` is off, or a different run and it is on, or foreign files (see
