@@ -57,6 +57,12 @@ TEST_CASE("progress: the bar takes the room there is") {
   CHECK(format_bar(status, 0).empty());
 }
 
+TEST_CASE("progress: the time left includes other work to come") {
+  ProgressStatus status = half_way();
+  status.beside = 60;
+  CHECK(format_line(status).ends_with("  1:04 left"));
+}
+
 TEST_CASE("progress: the bar never goes beyond the width") {
   ProgressStatus status = half_way();
   status.note = "σ² ± µ, ünïcödé";

@@ -59,7 +59,8 @@ std::string facts(const ProgressStatus& status, bool with_note) {
   if (status.loss) text += fmt::format("  loss {:.4f}", *status.loss);
   if (with_note && !status.note.empty()) text += "  " + status.note;
   if (status.rate > 0.0 && static_cast<double>(status.total) > status.done)
-    text += fmt::format("  {} left", format_duration((static_cast<double>(status.total) - status.done) / status.rate));
+    text += fmt::format(
+        "  {} left", format_duration((static_cast<double>(status.total) - status.done) / status.rate + status.beside));
   return text;
 }
 
@@ -176,6 +177,11 @@ void Progress::resume() {
   const std::lock_guard lock(mutex_);
   if (paused_) began_ += now_() - *paused_;
   paused_.reset();
+}
+
+void Progress::expect_beside(double seconds) {
+  const std::lock_guard lock(mutex_);
+  status_.beside = seconds;
 }
 
 void Progress::note(std::string text) {

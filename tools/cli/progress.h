@@ -22,6 +22,7 @@ struct ProgressStatus {
   double rate = 0.0;           // units per second; 0: not known yet
   std::optional<double> loss{};
   std::string note{};  // free text, e.g. the latest validation log-likelihood
+  double beside = 0;   // seconds of other work to come, such as validations
 };
 
 /// "0:07", "12:34", "1:02:03", "2d 03:04"; "?" for what is negative or not finite.
@@ -67,6 +68,8 @@ class Progress {
   /// Removes the bar until `resume`, for other work, which may show its own progress. The time between does not count.
   void pause();
   void resume();
+  /// Seconds of other work to come, which the time left includes.
+  void expect_beside(double seconds);
   /// Text shown from now on beside the loss.
   void note(std::string text);
   /// Prints a line of its own, above the bar. Printed in silence as well: it is no progress.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cstdio>
 #include <optional>
 
@@ -175,12 +176,15 @@ class TerminalObserver final : public TrainObserver {
   void on_validation_progress(std::int64_t done, std::int64_t batches) override {
     if (done == 0) {
       progress_->pause();
+      validation_began_ = Clock::now();
       validation_.emplace("validate", batches, Progress::Options{.unit = "batches", .passing = true});
     }
     validation_->update(done);
   }
   void on_validation(std::int64_t step, double log_likelihood) override {
     end_validation();
+    const double seconds = std::chrono::duration<double>(Clock::now() - validation_began_).count();
+    progress_->expect_beside(seconds * static_cast<double>(validations_after(step)));
     progress_->note(fmt::format("validation {:.4f}", log_likelihood));
     progress_->message(fmt::format("step {}: validation log-likelihood {:.4f}", step, log_likelihood));
   }
@@ -192,6 +196,13 @@ class TerminalObserver final : public TrainObserver {
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
+  std::int64_t validations_after(std::int64_t step) const {
+    const std::int64_t every = run_.protocol.validation.every, steps = run_.protocol.training.steps;
+    if (every <= 0 || step >= steps) return 0;
+    return steps / every - step / every + (steps % every != 0);
+  }
   void end_validation() {
     if (!validation_) return;
     validation_.reset();
@@ -203,6 +214,7 @@ class TerminalObserver final : public TrainObserver {
   const TrainingRun& run_;
   std::filesystem::path out_;
   std::optional<Progress> progress_, validation_;
+  Clock::time_point validation_began_{};
   double mean_loss_ = 0;  // over about the last fifty steps
   std::int64_t seen_ = 0;
 };
