@@ -116,6 +116,22 @@ def monthly_forecasts_go_on_by_the_calendar():
 
 
 @case
+def forecasts_go_on_by_leap_days_business_days_and_quarters():
+    def days(first, count):
+        return [datetime.date.fromisoformat(first) + datetime.timedelta(days=day) for day in range(count)]
+
+    steps = {"leap": days("2023-07-01", 246), "business": [day for day in days("2023-01-02", 350) if day.weekday() < 5][:246],
+             "quarters": [datetime.date(1990 + q // 4, 3 * (q % 4) + 1, 1) for q in range(126)]}
+    for name, times in steps.items():
+        path = write(f"{name}.csv", "when,load\n" + "".join(f"{day},{math.sin(i / 2):.4f}\n" for i, day in enumerate(times[:-6])))
+        small = [text.format("tnp-d") for text in SMALL]
+        succeed("train", "--table", path, "--time", "when", "--values", "load", "--context", 12, "--horizon", 6, "--model", "tnp-d", *small,
+                "--steps", 1, "--batch", 4, "--validation-batches", 1, "--out", HERE / name)
+        found = rows_of(write("out.csv", succeed("predict", path, "--checkpoint", HERE / name / "checkpoint.safetensors")))[1]
+        expect([row[0] for row in found] == [str(day) for day in times[-6:]], name, found)
+
+
+@case
 def a_series_unlike_that_of_training_is_warned_of():
     hours = [(when(hour), 500 + hour % 7) for hour in range(40)]
 
@@ -178,6 +194,34 @@ def one_shot_models_are_scored_beside_baselines():
     text = succeed("eval", "--checkpoint", trained())
     expect("free-running is one-shot: " in text and "seasonal naive  " in text, text)
     succeed("plot", "--checkpoint", trained(), "--out", HERE / "windows.png")
+
+
+@case
+def a_training_is_compared_with_forecasts_without_training():
+    found = as_json(*train("weak", "tnp-d", 2))
+    check_keys(found["forecasts"], "windows", "best", "trained", "untrained", "seasonal_naive")
+    ways = {way: score for way, score in found["forecasts"].items() if isinstance(score, dict)}
+    expect(all(score["mase"] > 0 and score["crps"] > 0 for score in ways.values()), ways)
+    expect(found["forecasts"]["best"] == min(ways, key=lambda way: ways[way]["crps"]) != "trained", found)
+    expect(0 < found["forecasts"]["windows"] <= 24, found)
+    said = succeed("train", "--resume", "--out", HERE / "weak")
+    for line in ("trained weights  ", "no training  ", "seasonal naive  ", "lowest CRPS: "):
+        expect(line in said, said)
+    advice = "Do not use these trained weights. Better: npzoo predict TABLE --inputs when --values load --targets FUTURE"
+    expect(advice in said, said)
+    future = write("future.csv", "when\n" + "".join(f"{when(HOURS + h)}\n" for h in range(HORIZON)))
+    command = [{"TABLE": table(), "FUTURE": future}.get(word, word) for word in advice.split("npzoo ")[1].split()]
+    rows = rows_of(write("untrained.csv", succeed(*command)))[1]
+    expect([row[0] for row in rows] == [when(HOURS + h) for h in range(HORIZON)], rows)
+
+
+@case
+def weights_that_training_does_not_improve_are_kept():
+    begun = ["train", "--table", table(), *FLAGS, "--init", trained(), "--batch", 4, "--steps", 2, "--lr", 0.1]
+    found = as_json(*begun, "--out", HERE / "kept")
+    expect(found["best_step"] == 0, found)
+    said = succeed("train", "--resume", "--out", HERE / "kept")
+    expect("weights kept    those that the training began with" in said, said)
 
 
 @case

@@ -5,10 +5,12 @@
 #include <chrono>
 #include <cstdio>
 #include <optional>
+#include <stop_token>
 
 #include "npzoo/datasets/data_folder.h"
-#include "npzoo/datasets/series/windows.h"
+#include "npzoo/datasets/series/series_tasks.h"
 #include "npzoo/engine/cancellation.h"
+#include "npzoo/models/applications/forecasts/forecast_comparison.h"
 #include "npzoo/models/training/run_request.h"
 #include "npzoo/models/training/trainer.h"
 #include "tools/cli/command.h"
@@ -19,6 +21,7 @@
 #include "tools/cli/messages.h"
 #include "tools/cli/progress.h"
 #include "tools/cli/shared_job.h"
+#include "tools/reports/forecast_comparison.h"
 
 namespace npzoo {
 
@@ -195,6 +198,8 @@ class TerminalObserver final : public TrainObserver {
     if (progress_) progress_->finish();
   }
 
+  std::stop_token stop() const { return interrupt_.token(); }
+
  private:
   using Clock = std::chrono::steady_clock;
 
@@ -219,7 +224,23 @@ class TerminalObserver final : public TrainObserver {
   std::int64_t seen_ = 0;
 };
 
-void report(const TrainResult& result, const Job& job, bool as_json) {
+/// Compares the weights of a user's own series with forecasts without training. None for other data.
+std::optional<ForecastComparison> compare(const TrainingRun& run, const TrainResult& result, std::stop_token stop) {
+  const SeriesTasks* series = run.protocol.data->as_series();
+  if (series == nullptr || series->time_column().empty() || !result.finished) return {};
+  const Progress progress("compare forecasts", 0);
+  try {
+    return compare_forecasts(load_model(result.checkpoint.string()), {.stop = std::move(stop)});
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const Error& error) {  // the weights are trained: without those for tables there is no comparison
+    fmt::print(stderr, "npzoo: warning: forecasts without training are not compared: {}\n", one_line(error.what()));
+    return {};
+  }
+}
+
+void report(const TrainingRun& run, const TrainResult& result, const std::optional<ForecastComparison>& comparison,
+            const Job& job, bool as_json) {
   if (as_json) {
     JsonValue json = JsonValue::object({{"steps", result.steps},
                                         {"loss", result.loss},
@@ -227,16 +248,23 @@ void report(const TrainResult& result, const Job& job, bool as_json) {
                                         {"seconds", result.seconds},
                                         {"clamped_denominators", result.events.clamped_denominators},
                                         {"checkpoint", result.checkpoint.string()}});
+    if (result.finished) json.set("best_step", result.best_step);
+    if (comparison) json.set("forecasts", to_json(*comparison));
     if (job.size() > 1) json.set("seconds_in_gathers", job.seconds_in_gathers());
     return print_json(json);
   }
   fmt::print("steps           {}\nloss            {:.4f}\n", result.steps, result.loss);
   if (result.finished)
     fmt::print("log-likelihood  {:.4f}  (validation, nats per target point)\n", result.log_likelihood);
+  if (result.finished && result.best_step < result.steps)
+    fmt::print("weights kept    those {}\n",
+               result.best_step == 0 ? "that the training began with" : fmt::format("of step {}", result.best_step));
   if (job.size() > 1)
     fmt::print("ranks           {}, {:.0f} % of the time spent in gathers\n", job.size(),
                100 * job.seconds_in_gathers() / result.seconds);
   fmt::print("seconds         {:.1f}\ncheckpoint      {}\n", result.seconds, result.checkpoint.string());
+  if (comparison)
+    print(*comparison, {run.protocol.data->as_series()->time_column(), run.protocol.data->as_series()->values()});
   warn_of(result.events);
 }
 
@@ -260,7 +288,9 @@ int train_as_rank(const TrainCommand& c, Job& job) {
                                       .job = &job},
                                      observer);
     observer.finish();
-    report(result, job, c.common.json);
+    std::optional<ForecastComparison> comparison;
+    if (job.leads()) comparison = compare(run, result, observer.stop());
+    report(run, result, comparison, job, c.common.json);
     return result.finished ? 0 : interrupted(c);
   } catch (const Interrupted&) {  // a signal reached another rank first
     observer.finish();
