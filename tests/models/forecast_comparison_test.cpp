@@ -64,3 +64,23 @@ TEST_CASE("forecast comparison: windows behind a missing value are left out") {
   CHECK(none.windows == 0);
   CHECK(none.scores.empty());
 }
+
+TEST_CASE("forecast comparison: no training is recommended unless another way is clearly better") {
+  const auto best = [](const std::vector<double>& trained, std::int64_t separate) {
+    ForecastComparison c{.windows = 4, .separate = separate};
+    const auto add = [&](ForecastWay way, const std::vector<double>& crps) {
+      double mean = 0;
+      for (const double value : crps) mean += value / 4;
+      c.scores.push_back({.way = way, .crps = mean, .window_crps = crps});
+    };
+    add(ForecastWay::trained, trained);
+    add(ForecastWay::untrained, {1, 2, 1, 2});
+    add(ForecastWay::seasonal_naive, {3, 3, 3, 3});
+    return c.best();
+  };
+  CHECK(best({0.5, 1.4, 0.5, 1.4}, 4) == ForecastWay::trained);
+  CHECK(best({0.5, 1.4, 0.5, 1.4}, 1) == ForecastWay::untrained);  // no error is known
+  CHECK(best({0.1, 2.5, 0.1, 2.5}, 4) == ForecastWay::untrained);
+  CHECK(best({2, 3, 2, 3}, 4) == ForecastWay::untrained);
+  CHECK_THROWS_AS(static_cast<void>(ForecastComparison().best()), Error);
+}

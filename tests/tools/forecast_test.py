@@ -202,12 +202,12 @@ def a_training_is_compared_with_forecasts_without_training():
     check_keys(found["forecasts"], "windows", "best", "trained", "untrained", "seasonal_naive")
     ways = {way: score for way, score in found["forecasts"].items() if isinstance(score, dict)}
     expect(all(score["mase"] > 0 and score["crps"] > 0 for score in ways.values()), ways)
-    expect(found["forecasts"]["best"] == min(ways, key=lambda way: ways[way]["crps"]) != "trained", found)
+    expect(found["forecasts"]["best"] in ("untrained", "seasonal_naive"), found)
     expect(0 < found["forecasts"]["windows"] <= 24, found)
     said = succeed("train", "--resume", "--out", HERE / "weak")
-    for line in ("trained weights  ", "no training  ", "seasonal naive  ", "lowest CRPS: "):
+    for line in ("trained weights  ", "no training  ", "seasonal naive  ", "recommended: "):
         expect(line in said, said)
-    advice = "Do not use these trained weights. Better: npzoo predict TABLE --inputs when --values load --targets FUTURE"
+    advice = "Without these weights: npzoo predict TABLE --inputs when --values load --targets FUTURE"
     expect(advice in said, said)
     future = write("future.csv", "when\n" + "".join(f"{when(HOURS + h)}\n" for h in range(HORIZON)))
     command = [{"TABLE": table(), "FUTURE": future}.get(word, word) for word in advice.split("npzoo ")[1].split()]

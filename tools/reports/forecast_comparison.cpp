@@ -40,15 +40,15 @@ void print(const ForecastComparison& comparison, const ForecastColumns& columns)
   for (const ForecastWayScore& s : comparison.scores)
     fmt::print("{:26} {:8.3f} {:8.3f}\n", title_of(s.way), s.mase, s.crps);
   const ForecastWay best = comparison.best();
-  fmt::print("lowest CRPS: {}\n", title_of(best));
+  const bool untrained = comparison.scores[1].crps <= comparison.scores[0].crps;
+  fmt::print("recommended: {}\n", title_of(best));
   if (best == ForecastWay::trained) return;
-  const bool untrained = comparison.scores[1].crps < comparison.scores[0].crps;
   if (best == ForecastWay::seasonal_naive)
     fmt::print("No forecast of npzoo is as good for this table as the values of one season before.\n");
-  if (untrained)
-    fmt::print(
-        "Do not use these trained weights. Better: npzoo predict TABLE --inputs {} --values {} --targets FUTURE\n",
-        one_line(columns.time), one_line(fmt::format("{}", fmt::join(columns.values, ","))));
+  else if (!untrained)
+    fmt::print("The trained weights are better by less than two standard errors, which may be chance.\n");
+  fmt::print("Without these weights: npzoo predict TABLE --inputs {} --values {} --targets FUTURE\n",
+             one_line(columns.time), one_line(fmt::format("{}", fmt::join(columns.values, ","))));
 }
 
 }  // namespace npzoo

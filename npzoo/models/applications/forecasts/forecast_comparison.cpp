@@ -40,6 +40,16 @@ class ComparedWindows {
   /// First places of the horizons.
   const std::vector<std::int64_t>& origins() const { return origins_; }
   std::int64_t season() const { return season_; }
+  /// The number of windows whose horizons do not overlap.
+  std::int64_t separate() const {
+    std::int64_t count = 0, free_from = 0;
+    for (const std::int64_t origin : origins_) {
+      if (origin < free_from) continue;
+      ++count;
+      free_from = origin + rules_.horizon;
+    }
+    return count;
+  }
 
   double value(std::int64_t place, std::int64_t c) const {
     const bool known = series().known[static_cast<std::size_t>(place)];
@@ -65,7 +75,10 @@ class ComparedWindows {
     const double share =
         1 / (units_[static_cast<std::size_t>(c)] * static_cast<double>(std::ssize(origins_) * series().dim_y));
     score.mase += share * errors / count;
-    score.crps += share * crps(path, y);
+    const double value = crps(path, y) / units_[static_cast<std::size_t>(c)];
+    score.crps += value / static_cast<double>(std::ssize(origins_) * series().dim_y);
+    if (c == 0) score.window_crps.push_back(0);
+    score.window_crps.back() += value / static_cast<double>(series().dim_y);
   }
 
  private:
@@ -162,7 +175,18 @@ ForecastWayScore score_naive(const WindowRules& rules, const ComparedWindows& wi
 }  // namespace
 
 ForecastWay ForecastComparison::best() const {
-  return std::ranges::min_element(scores, {}, &ForecastWayScore::crps)->way;
+  constexpr double kErrors = 2;
+  check(!scores.empty(), "[forecast] a comparison without windows found, expected one or more");
+  const ForecastWayScore& usual = scores[static_cast<std::size_t>(ForecastWay::untrained)];
+  const ForecastWayScore* best = &usual;
+  for (const ForecastWayScore& other : scores) {
+    double squares = 0;
+    for (std::size_t i = 0; i < usual.window_crps.size(); ++i)
+      squares += std::pow(usual.window_crps[i] - other.window_crps[i] - (usual.crps - other.crps), 2);
+    const double error = std::sqrt(squares / static_cast<double>(windows * (separate - 1)));  // infinite or NaN for one
+    if (usual.crps - other.crps > kErrors * error && other.crps < best->crps) best = &other;
+  }
+  return best->way;
 }
 
 ForecastComparison compare_forecasts(const TrainedModel& trained, const ComparisonOptions& options) {
@@ -170,7 +194,7 @@ ForecastComparison compare_forecasts(const TrainedModel& trained, const Comparis
     const SeriesTasks* tasks = trained.checkpoint.run.protocol.data->as_series();
     check(tasks != nullptr, "[forecast] weights that were not trained to forecast found, expected such weights");
     const ComparedWindows windows(*tasks, options.windows);
-    ForecastComparison result{.windows = std::ssize(windows.origins())};
+    ForecastComparison result{.windows = std::ssize(windows.origins()), .separate = windows.separate()};
     if (result.windows == 0) return result;
     const WindowRules& rules = tasks->rules();
     result.scores = {score_trained(trained, rules, windows, options), score_untrained(rules, windows, options),

@@ -15,14 +15,17 @@ enum class ForecastWay : std::uint8_t { trained, untrained, seasonal_naive };
 /// The scores of one way. The unit is the mean absolute error of the seasonal naive forecast on the training part.
 struct ForecastWayScore {
   ForecastWay way = ForecastWay::trained;
-  double mase = 0, crps = 0;  // means over windows and columns
+  double mase = 0, crps = 0;          // means over windows and columns
+  std::vector<double> window_crps{};  // of each window, a mean over columns
 };
 
 struct ForecastComparison {
   std::int64_t windows = 0;
+  std::int64_t separate = 0;               // windows that do not overlap
   std::vector<ForecastWayScore> scores{};  // one for each way, in their order; empty if there are no windows
 
-  /// The way with the lowest CRPS.
+  /// Returns the way to recommend: `untrained`, unless the CRPS of another is lower by two standard errors or more. The
+  /// errors are those of the paired differences over as many windows as do not overlap. Throws Error without windows.
   ForecastWay best() const;
 };
 
