@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """Trains many models, some at a time, and goes on after a stop: train_many.py NPZOO LIST [--width 15] [--device cuda --mps]
 
-LIST has a training a line: a name, the protocol, the model, and flags of `npzoo train` if any; # begins a comment:
+LIST has a training a line: the protocol, the model, and flags of `npzoo train` if any. A name before them, with a colon, is the
+folder of the training; # begins a comment:
 
-    kr-full-matern   tnp-kr/gp1d-matern   tnp-kr-full   --seed 0
+    tnp-kr/gp1d-matern tnp-kr-full --seed 0
+    tnp-nd-clipped: tnp/gp-rbf tnp-nd --seed 0 --set training.clip_norm=1.0
 
-Each goes to FOLDER/NAME, with what it prints in FOLDER/NAME.log. After SIGTERM or Ctrl-C all trainings write a checkpoint and end; the
-same command later goes on with them. Small models leave most of a GPU idle. With --mps they share it at the same time by
+Without a name the folder is PROTOCOL/MODEL/seed-N, where `npzoo reproduce PROTOCOL --out FOLDER` finds and scores it. What a training
+prints is in its folder's name with .log behind. After SIGTERM or Ctrl-C all trainings write a checkpoint and end; the same
+command later goes on with them. Small models leave most of a GPU idle. With --mps they share it at the same time by
 NVIDIA's multi-process service, which is started here and ended with the last training. Without it they take turns.
 """
 
@@ -30,10 +33,12 @@ def trainings(path):
         words = line.partition("#")[0].split()
         if not words:
             continue
-        if len(words) < 3:
-            sys.exit(f"train_many.py: {path}:{number}: {len(words)} words found, expected name, protocol and model")
-        name, protocol, model, *flags = words
-        yield Training(name, ["--protocol", protocol, "--model", model, *flags])
+        name = words.pop(0)[:-1] if words[0].endswith(":") else None
+        if len(words) < 2:
+            sys.exit(f"train_many.py: {path}:{number}: {len(words)} words found, expected a protocol and a model")
+        protocol, model, *flags = words
+        seed = flags[flags.index("--seed") + 1] if "--seed" in flags[:-1] else "0"
+        yield Training(name or f"{protocol}/{model}/seed-{seed}", ["--protocol", protocol, "--model", model, *flags])
 
 
 class Pool:
@@ -48,7 +53,8 @@ class Pool:
     def start(self, training):
         out = self.options.out / training.name
         flags = ["--resume"] if (out / "checkpoint.safetensors").exists() else training.flags
-        with open(out.with_name(training.name + ".log"), "a") as log:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with open(f"{out}.log", "a") as log:
             self.running[training.name] = subprocess.Popen(
                 [self.options.npzoo, "train", *flags, "--device", self.options.device, "--threads", str(self.options.threads),
                  "--out", out], stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
