@@ -58,11 +58,11 @@ def info_of_a_training():
 
 @case
 def info_of_a_protocol_is_all_of_its_text():
-    text = succeed("info", "tnp-kr/gp1d-matern")  # extends another
+    text = succeed("info", "tnp-kr/bo1d-matern")  # extends another
     path = write("whole.toml", text)
     expect("extends" not in text and "[models.tnp-kr-fast]" in text, text)
     expect(succeed("info", path) == text, "of a file")
-    found = as_json("info", "tnp-kr/gp1d-matern")
+    found = as_json("info", "tnp-kr/bo1d-matern")
     expect((found["kind"], found["text"], found["inputs"], found["tests"]) == ("protocol", text, 1, ["matern32"]), found)
 
 
