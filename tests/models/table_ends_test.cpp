@@ -96,6 +96,21 @@ TEST_CASE("samples behind the end of a series are paths, whatever else is asked"
   }
 }
 
+TEST_CASE("the end of a series behind a long gap is forecast without scores of held-out parts") {
+  std::vector<double> x, y;
+  Random random(6);
+  for (int t = 0; t < 60; ++t) {
+    x.push_back(t);
+    y.push_back(t < 32 || t == 53 ? 10 + random.normal() : kNaN);
+  }
+  const FillResult result = fill(any_1d(), {.x = x, .values = {y}});
+  REQUIRE(result.ends.size() == 1);
+  double sum = 0;
+  for (const double share : result.ends[0].forecast.shares) sum += share;
+  CHECK(sum == doctest::Approx(1));
+  for (const double mean : result.columns[0].mean) CHECK((mean > 5 && mean < 15));
+}
+
 TEST_CASE("what covariates explain is part of forecasts, of paths and of other methods") {
   std::vector<double> x, y, truth;
   Random random(12);

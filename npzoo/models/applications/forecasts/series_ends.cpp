@@ -178,27 +178,28 @@ void ask_weights(const SeriesPredictor& predictor, std::vector<Part>& parts) {
   }
 }
 
-/// Shares by the scores of held-out parts. Methods without a forecast have none, and without a held-out part logarithms
-/// have none either.
+/// Shares by the scores of held-out parts. Methods without a forecast have none, and without scores logarithms have
+/// none either.
 std::array<double, kEndMethods> shares_of(const Part& whole, std::span<const Part> held_out) {
   std::array<double, kEndMethods> shares = kUsualShares, scores{};
   const auto missing = [](const Part& part, std::size_t m) { return part.methods[m].mean.empty(); };
   for (std::size_t m = 0; m < kEndMethods; ++m)
     if (missing(whole, m) || std::ranges::any_of(held_out, [&](const Part& part) { return missing(part, m); }))
       shares[m] = 0;
-  if (held_out.empty()) shares[at(EndMethod::logarithms)] = shares[at(EndMethod::log_remainder)] = 0;
-  for (const Part& part : held_out)
-    for (std::size_t m = 0; m < kEndMethods; ++m)
-      if (shares[m] > 0) scores[m] += crps(part.methods[m], part.truth);
   double best = std::numeric_limits<double>::infinity(), most = 0;
+  bool scored = !held_out.empty();
   for (std::size_t m = 0; m < kEndMethods; ++m) {
     if (shares[m] == 0) continue;
+    for (const Part& part : held_out) scores[m] += crps(part.methods[m], part.truth);
+    scored = scored && std::isfinite(scores[m]);
     best = std::min(best, scores[m]);
     most = std::max(most, scores[m]);
   }
   constexpr double kTiny = 1e-3;  // of the worst score: perfect scores are chance
   constexpr double kPower = 3;
-  if (!held_out.empty() && most > 0 && std::isfinite(most))
+  if (!scored || most == 0)
+    shares[at(EndMethod::logarithms)] = shares[at(EndMethod::log_remainder)] = 0;
+  else
     for (std::size_t m = 0; m < kEndMethods; ++m)
       shares[m] *= std::pow((best + kTiny * most) / (scores[m] + kTiny * most), kPower);
   double sum = 0;

@@ -21,7 +21,16 @@ struct SeriesEnd {
 };
 
 /// The ways to forecast that a combination is made of.
-enum class EndMethod : std::uint8_t { smoothing, theta, drift, seasonal_naive, remainder, values, logarithms, log_remainder };
+enum class EndMethod : std::uint8_t {
+  smoothing,
+  theta,
+  drift,
+  seasonal_naive,
+  remainder,
+  values,
+  logarithms,
+  log_remainder
+};
 inline constexpr std::size_t kEndMethods = 8;
 std::string_view name_of(EndMethod method);
 /// Those that need no weights.
