@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Tests of pictures of attention: pictures_test.py PATH_TO_NPZOO"""
+"""Tests of pictures of attention and of trainings: pictures_test.py PATH_TO_NPZOO"""
 
+import json
 import re
 import sys
 import xml.etree.ElementTree
 
-from cli_support import HERE, as_json, case, checkpoint, checkpoint_2d, expect, fail, run_cases, succeed, wrong_usage
+from cli_support import HERE, as_json, case, checkpoint, checkpoint_2d, expect, fail, run_cases, succeed, trained, write, wrong_usage
 
 LAYERS, HEADS = 2, 2  # of the TNP-D in small_protocol
 
@@ -65,6 +66,73 @@ def plot_refuses_wrong_requests():
     wrong_usage("plot", "--attention", "--out", out, "--grid", checkpoint())
     for flag in ("--layer", "--head", "--target"):
         wrong_usage("plot", "--out", out, "--checkpoint", checkpoint(), flag, 1, naming=["need --attention"])
+
+
+def log(name, losses, extra="", **others):
+    """A file such as trainings write."""
+    lines = [json.dumps({"step": 10 * i, "loss": loss, "lr": 0.1} | others) for i, loss in enumerate(losses, 1)]
+    return write(name, "".join(line + "\n" for line in lines) + extra)
+
+
+def curves(*runs):
+    """The picture, and the points of its bold lines, which are moving averages."""
+    path = HERE / "curves.svg"
+    succeed("plot", "--curves", ",".join(str(run) for run in runs), "--out", path)
+    bold = [re.findall(r"[-\d.]+ [-\d.]+", re.search(r' d="([^"]*)"', line).group(1)) for line in path.read_text().splitlines()
+            if "<path" in line and re.search(r"""stroke-width[=:]"?1\.5[";]""", line) and 'd="M' in line]
+    return path.read_bytes(), bold
+
+
+@case
+def curves_of_trainings():
+    falling = [1 + 50 / i for i in range(1, 101)]
+    plain, lines = curves(log("falling.jsonl", falling))
+    expect(max(len(line) for line in lines) > 80, "a point for each loss in sight", [len(line) for line in lines])
+    heights = [float(point.split()[1]) for point in max(lines, key=len)]
+    expect(heights == sorted(heights), "a loss that falls is a line that falls", heights)
+    # What began far away is no reason to show the rest as a flat line.
+    _, far = curves(log("falling.jsonl", [1e9, *falling[1:]]))
+    expect(max(far, key=len)[-50:] == max(lines, key=len)[-50:], "the range shows what comes later")
+    cut, _ = curves(log("falling.jsonl", falling, extra='{"step": 1010, "lo'))
+    expect(cut == plain, "a line that is still being written is left out")
+    gap, _ = curves(log("falling.jsonl", [None if i == 60 else loss for i, loss in enumerate(falling)]))
+    expect(gap != plain, "null is a gap")
+    lr, _ = curves(log("falling.jsonl", falling, seconds=3))
+    more, _ = curves(log("falling.jsonl", falling, kl_divergence=0.5, of_my_own=2))
+    expect(lr == plain and more != plain, "panels for figures, and none for seconds")
+    # Few values are marked: one of them alone would not be seen on a line.
+    marked = re.compile(rb"""fill[=:]"?rgb\(0%, ?44\.""")  # the first colour
+    one, _ = curves(log("falling.jsonl", falling[:1]))
+    expect(marked.search(one) and not marked.search(plain), "a marker for one value, and none on long lines")
+    succeed("plot", "--curves", log("none.jsonl", [None, None]), "--out", HERE / "curves.png")
+
+
+@case
+def curves_of_folders():
+    result = as_json("plot", "--curves", f"{trained()},{trained() / 'metrics.jsonl'}", "--out", HERE / "curves.svg")
+    expect(result == {"out": str(HERE / "curves.svg"), "runs": 2}, result)
+    many = ",".join(str(log(f"run-{i}.jsonl", [i])) for i in range(14))
+    succeed("plot", "--curves", many, "--out", HERE / "curves.svg")
+    wrong_usage("plot", "--curves", f"{many},{trained()}", "--out", HERE / "curves.svg", naming=["15 runs found, expected at most 14"])
+
+
+@case
+def curves_refuse_other_files():
+    plot = ["plot", "--out", HERE / "none.svg", "--curves"]
+    fail(*plot, HERE / "nowhere", naming=["nowhere", "No such file"])
+    fail(*plot, f"{trained()},{HERE}", naming=["metrics.jsonl", "No such file"])
+    fail(*plot, write("empty.jsonl", ""), naming=["empty.jsonl", "no figure of a training found", "expected"])
+    fail(*plot, write("only-lr.jsonl", '{"step": 1, "lr": 0.1}\n'), naming=["only-lr.jsonl", "no figure"])
+    for name, line, said in (("text", "step 1", "invalid JSON"), ("array", "[1]", "expected a JSON object"),
+                             ("missing", '{"loss": 1}', "step"), ("fraction", '{"step": 1.5, "loss": 1}', "step"),
+                             ("below", '{"step": -1, "loss": 1}', "step"), ("again", '{"step": 10, "loss": 1}', "step 10 found after 10")):
+        fail(*plot, log(f"{name}.jsonl", [2], extra=line + "\n"), naming=[f"{name}.jsonl:2", said])
+    log_file = log("kept.jsonl", [1, 2])
+    fail("plot", "--curves", log_file, "--out", log_file, naming=["kept.jsonl"])
+    for flag, value in (("--checkpoint", checkpoint()), ("--grid", checkpoint()), ("--tasks", 2), ("--seed", 1), ("--set", "data.points=3"),
+                        ("--protocol", "quick/gp1d"), ("--samples", 1), ("--contexts", 3)):
+        wrong_usage(*plot, trained(), flag, value, naming=["--curves"])
+    wrong_usage(*plot, trained(), "--attention", naming=["--curves"])
 
 
 if __name__ == "__main__":

@@ -15,16 +15,20 @@
 #include "tools/cli/outputs.h"
 #include "tools/cli/progress.h"
 #include "tools/pictures/attention.h"
+#include "tools/pictures/curves.h"
 #include "tools/pictures/forms.h"
+#include "tools/reports/training_log.h"
 
 namespace npzoo {
 
 namespace {
 
+constexpr std::size_t kMostCurves = 14;
+
 struct PlotCommand {
   CommonOptions common;
   std::string checkpoint;
-  std::vector<std::string> grid;
+  std::vector<std::string> grid, curves;
   std::filesystem::path out;
   ProtocolOptions protocol;
   std::string data;
@@ -43,10 +47,18 @@ void add_flags(Flags& flags, PlotCommand& c) {
           .texts("--grid", c.grid,
                  "several models side by side on the same tasks, separated by commas, instead of --checkpoint")
           .excludes(checkpoint);
+  Flag curves =
+      flags
+          .texts("--curves", c.curves,
+                 "draw trainings instead: losses and validations of these folders of runs (or metrics.jsonl files), "
+                 "separated by commas, also while they run")
+          .excludes(checkpoint)
+          .excludes(grid);
   flags.text("--out", c.out, "picture to write, .svg or .png").required();
-  add_flags(flags, c.protocol, "protocol of the tasks (default: the one that the first model was trained under)");
+  const Flag named =
+      add_flags(flags, c.protocol, "protocol of the tasks (default: the one that the first model was trained under)");
   add_data(flags, c.data);
-  flags.seed("--seed", c.drawn.seed, "seed of the tasks");
+  const Flag seed = flags.seed("--seed", c.drawn.seed, "seed of the tasks");
   const Flag tasks = flags.whole("--tasks", c.drawn.tasks, {1, 8}, "rows of the picture, one task each");
   const Flag samples = flags.whole(
       "--samples", c.drawn.samples, {0, 50},
@@ -54,20 +66,21 @@ void add_flags(Flags& flags, PlotCommand& c) {
   const Flag contexts = flags.wholes(
       "--contexts", c.contexts, {1, kMostCount},
       "for images: numbers of context pixels, one row of the picture for each (default: as many as the tasks have)");
-  flags
-      .toggle("--attention", c.attention,
-              "draw attention instead: the weights of the context points in each head of each layer, for one task")
-      .excludes(grid)
-      .excludes(tasks)
-      .excludes(samples)
-      .excludes(contexts);
+  Flag attention = flags.toggle(
+      "--attention", c.attention,
+      "draw attention instead: the weights of the context points in each head of each layer, for one task");
+  for (const Flag& of_tasks : {named, seed, tasks, samples, contexts, attention}) curves.excludes(of_tasks);
+  attention.excludes(grid).excludes(tasks).excludes(samples).excludes(contexts);
   flags.texts("--target", c.target,
               "with --attention: inputs of the target, separated by commas; for images row and column of a pixel, from "
               "0 (default: the middle; with one input all targets as a map)");
   flags.whole("--layer", c.looked_at.layer, {1, 1000}, "with --attention: only this layer, from 1");
   flags.whole("--head", c.looked_at.head, {1, 1000}, "with --attention: only this head, from 1");
   flags.check_together([&c] {
-    check(!c.checkpoint.empty() || !c.grid.empty(), "--checkpoint or --grid is required");
+    check(!c.checkpoint.empty() || !c.grid.empty() || !c.curves.empty(),
+          "--checkpoint, --grid or --curves is required");
+    check(c.curves.size() <= kMostCurves, "--curves: {} runs found, expected at most {}", c.curves.size(), kMostCurves);
+    check(c.curves.empty() || c.protocol.changes.empty(), "--set excludes --curves");
     const bool looks = !c.target.empty() || c.looked_at.layer || c.looked_at.head;
     check(c.attention || !looks, "--target, --layer and --head need --attention");
   });
@@ -109,8 +122,22 @@ plot::Figure draw(const PlotCommand& c, const std::vector<Shown>& models, const 
   return picture_form(data).draw(c.drawn, c.contexts, models, data);
 }
 
+int run_curves(const PlotCommand& c) {
+  const std::vector<std::filesystem::path> runs(c.curves.begin(), c.curves.end());
+  std::vector<NamedFile> inputs;
+  for (const std::filesystem::path& run : runs) inputs.push_back({"--curves", training_log_file(run)});
+  check_outputs("plot", c.common, {{"--out", c.out}}, inputs);
+  plot::write_figure(draw_curves(runs), c.out);
+  if (c.common.json)
+    print_json(JsonValue::object({{"out", c.out.string()}, {"runs", runs.size()}}));
+  else
+    fmt::print("{}\n", c.out.string());
+  return 0;
+}
+
 int run(const PlotCommand& c) {
   apply(c.common);
+  if (!c.curves.empty()) return run_curves(c);
   set_data_folder(c.data);
   const std::vector<std::string> names = c.grid.empty() ? std::vector{c.checkpoint} : c.grid;
   std::vector<NamedFile> inputs{{"--protocol", c.protocol.name}};
@@ -146,7 +173,8 @@ int run(const PlotCommand& c) {
 }  // namespace
 
 extern const CommandInfo plot_command = command<PlotCommand, add_flags, run>(
-    "Draw predictions beside the truth: curves of one input, maps of two, or intensities of events.",
+    "Draw predictions beside the truth (curves of one input, maps of two, intensities of events), or how trainings "
+    "went.",
     CommandGroup::train, "npzoo plot --grid cnp:tnp/gp-rbf,tnp-d:tnp/gp-rbf --tasks 3 --out models.svg");
 
 }  // namespace npzoo

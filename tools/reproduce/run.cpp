@@ -8,6 +8,7 @@
 #include "npzoo/engine/io/file.h"
 #include "npzoo/engine/io/json.h"
 #include "npzoo/models/registry.h"
+#include "npzoo/models/training/run_directory.h"
 #include "npzoo/models/training/trainer.h"
 #include "tools/cli/commit.h"
 #include "tools/cli/json_tree.h"
@@ -21,7 +22,6 @@ namespace {
 using nlohmann::json;
 
 constexpr char kCheckpoint[] = "checkpoint.safetensors";
-constexpr char kMetrics[] = "metrics.jsonl";
 constexpr char kLog[] = "train.log";
 constexpr char kEvaluation[] = "evaluation.json";
 constexpr char kEvaluationOutput[] = ".evaluation.json.tmp";
@@ -217,7 +217,7 @@ void TableRun::release() {
 
 std::int64_t TableRun::steps_done() const {
   if (stage_ != Stage::training && stage_ != Stage::elsewhere) return step_;
-  for (const std::string& line : last_lines(file(kMetrics))) {
+  for (const std::string& line : last_lines(RunDirectory::metrics_in(directory_))) {
     const json entry = parse_json_or_discard(line);
     if (entry.is_object() && entry.contains("step") && entry["step"].is_number_integer()) return entry["step"];
   }

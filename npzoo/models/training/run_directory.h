@@ -29,7 +29,8 @@ class RunDirectory {
     return path / "checkpoint.safetensors";
   }
   std::filesystem::path checkpoint() const { return checkpoint_in(path_); }
-  std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
+  static std::filesystem::path metrics_in(const std::filesystem::path& path) { return path / "metrics.jsonl"; }
+  std::filesystem::path metrics() const { return metrics_in(path_); }
   std::filesystem::path events() const { return path_ / "events.out.tfevents.npzoo"; }
 
  private:
