@@ -68,6 +68,9 @@ ValidationConfig read_validation(TomlReader& reader, bool needed) {
   reader.expect(v.every > 0 || !needed, "every", "0", "an integer from 1 to 1000000000");
   v.batches = reader.integer("batches", "batches of a validation", 1, kMostScoredBatches);
   v.seed = static_cast<std::uint64_t>(reader.integer("seed", "seed of the tasks of validations", 0));
+  if (reader.has("at_context"))
+    v.at_context = reader.boolean(
+        "at_context", "metrics.jsonl also gets RMSE and log-likelihood at the points of the context (default: false)");
   return v;
 }
 

@@ -126,6 +126,41 @@ dec_depth = 2
   CHECK_FALSE(metrics_in(directory / "other").at(0).contains("kl_divergence"));
 }
 
+TEST_CASE("train: figures at the context, where the protocol wants them, change nothing else") {
+  const TemporaryDirectory directory;
+  TrainingRun run = small_run({.validate_every = 10});
+  train_to(run, {.out = directory / "without"});
+  run.protocol = with_changes(run.protocol, std::vector<std::string>{"validation.at_context=true"});
+  train_to(run, {.out = directory / "with", .tensorboard = true});
+  auto with = metrics_in(directory / "with"), without = metrics_in(directory / "without");
+  REQUIRE(with.size() == 3);  // validations after 10 and 20, losses after 20
+  std::vector<double> rmse, log_likelihood;
+  for (auto& line : with) {
+    if (!line.contains("validation_log_likelihood")) continue;
+    rmse.push_back(line.at("validation_context_rmse").get<double>());
+    log_likelihood.push_back(line.at("validation_context_log_likelihood").get<double>());
+    line.erase("validation_context_rmse");
+    line.erase("validation_context_log_likelihood");
+  }
+  REQUIRE(rmse.size() == 2);
+  CHECK(rmse[0] != rmse[1]);
+  CHECK(with == without);
+  const Checkpoint trained = checkpoint_in(directory / "with"), plain = checkpoint_in(directory / "without");
+  CHECK(same_bits(trained.weights, plain.weights));
+
+  // They are the figures that an evaluation of the same tasks has.
+  const Findings all = find_trial("likelihood")
+                           .run(*restore_model(trained), *run.protocol.data,
+                                {.tasks = {.batch_size = 4, .seed = 0, .split = Split::validation}, .batches = 3});
+  const auto value = [&](const std::string& name) {
+    return std::ranges::find(all.figures, name, &Figure::name)->value.value;
+  };
+  CHECK(value("context_rmse") == doctest::Approx(rmse[1]).epsilon(1e-6));
+  CHECK(value("context_log_likelihood") == doctest::Approx(log_likelihood[1]).epsilon(1e-6));
+  CHECK(read_text(directory / "with" / "events.out.tfevents.npzoo").find("validation/context_rmse") !=
+        std::string::npos);
+}
+
 TEST_CASE("train: metrics of steps that a crash took back are dropped") {
   const TemporaryDirectory directory;
   const TrainingRun run = small_run({.steps = 120});

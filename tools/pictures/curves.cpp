@@ -25,6 +25,8 @@ constexpr double kExtreme = 0.005;          // share of the others on either sid
 const std::vector<std::pair<std::string, std::string>> kTitles{
     {"loss", "training loss"},
     {"validation_log_likelihood", "validation log-likelihood"},
+    {"validation_context_rmse", "validation RMSE at the context"},
+    {"validation_context_log_likelihood", "validation log-likelihood at the context"},
     {"kl_divergence", "KL divergence in nats"},
 };
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -190,8 +191,15 @@ class Session {
   void validate() {
     last_validation_ = score();
     if (!writes_) return;
-    metrics_->append({{"step", trainer_.steps_done()}, {"validation_log_likelihood", last_validation_}});
-    if (events_) events_->append(trainer_.steps_done(), {{"validation/log_likelihood", last_validation_}});
+    std::vector<LossTerm> figures{{"log_likelihood", last_validation_}};
+    std::ranges::copy(trainer_.further_validation(), std::back_inserter(figures));
+    json line{{"step", trainer_.steps_done()}};
+    for (const auto& [name, value] : figures) {
+      line["validation_" + name] = value;
+      const std::string tag = "validation/" + name;
+      if (events_) events_->append(trainer_.steps_done(), {{tag, value}});
+    }
+    metrics_->append(line);
     observer_.on_validation(trainer_.steps_done(), last_validation_);
   }
 

@@ -1,6 +1,7 @@
 #include "npzoo/models/training/trainer.h"
 
 #include <cmath>
+#include <ranges>
 
 #include "npzoo/engine/boundary.h"
 #include "npzoo/engine/cancellation.h"
@@ -151,9 +152,13 @@ double Trainer::validate(const std::function<void(std::int64_t)>& progress) {
                                        .batches = p.validation.batches,
                                        .density = model_info(run_.spec.name).density,
                                        .headline_only = true,
+                                       .at_context = p.validation.at_context,
                                        .progress = progress,
                                        .job = job_});
     const double score = found.headline().gain();
+    further_validation_.clear();
+    for (const Figure& figure : found.figures | std::views::drop(p.validation.at_context ? 1 : found.figures.size()))
+      further_validation_.push_back({figure.name, figure.value.value});
     check(std::isfinite(score), "[train] the validation became {} after step {}; a lower learning rate may help", score,
           steps_done_);
     if (score > best_log_likelihood_) {

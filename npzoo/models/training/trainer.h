@@ -37,6 +37,9 @@ class Trainer {
   /// Scores the present weights on the run's validation batches and keeps them if they are the best so far. Calls
   /// `progress` with the number of batches done. Throws Error if the score is not finite.
   double validate(const std::function<void(std::int64_t done)>& progress = {});
+  /// Returns the figures of the last validation besides the one that it returned: those at the context, if the protocol
+  /// wants them.
+  const std::vector<LossTerm>& further_validation() const { return further_validation_; }
   /// Returns the number of batches of a validation.
   std::int64_t validation_batches() const;
   /// Throws Error unless the present weights give the next batch a finite loss. Call it before saving a checkpoint.
@@ -86,6 +89,7 @@ class Trainer {
   Job* job_;
   std::int64_t steps_done_ = 0;
   std::int64_t best_step_ = -1;
+  std::vector<LossTerm> further_validation_;
   double best_log_likelihood_ = -std::numeric_limits<double>::infinity();
   Weights best_weights_;
 };

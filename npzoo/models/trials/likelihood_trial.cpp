@@ -34,6 +34,11 @@ void add_log_likelihoods(const Evaluation& e, const TrialOptions& options, Findi
   if (!options.headline_only) found.figures.push_back(joint ? each : together);
 }
 
+void add_context(const Evaluation& e, Findings& found) {
+  found.figures.push_back({.name = "context_rmse", .value = {e.context_rmse}, .more_is_better = false});
+  found.figures.push_back({.name = "context_log_likelihood", .value = {e.context_log_likelihood}});
+}
+
 void add_all(const Evaluation& e, Density density, Findings& found) {
   found.figures.push_back({.name = "exact_gp", .value = {e.exact_gp}, .density = density, .batches = e.exact_batches});
   found.figures.push_back(
@@ -45,8 +50,7 @@ void add_all(const Evaluation& e, Density density, Findings& found) {
   };
   add_error("calibration_error", e.calibration_error);
   add_error("crps", e.crps);
-  add_error("context_rmse", e.context_rmse);
-  found.figures.push_back({.name = "context_log_likelihood", .value = {e.context_log_likelihood}});
+  add_context(e, found);
   add_error("std_floor", e.std_floor.value_or(std::numeric_limits<double>::quiet_NaN()));
 }
 
@@ -92,11 +96,12 @@ class LikelihoodTrial final : public Trial {
                                    .density = options.density,
                                    .density_only = options.headline_only,
                                    .path_batches = kPathBatches,
-                                   .context = all,
+                                   .context = all || options.at_context,
                                    .progress = options.progress,
                                    .job = options.job});
     Findings found{.tasks = e.tasks};
     add_log_likelihoods(e, options, found);
+    if (options.at_context && !all) add_context(e, found);
     if (!all) return found;
     add_all(e, options.density, found);
     if (e.exact_batches > 0) found.lacking = Estimate{e.exact_gap, e.exact_gap_error};
