@@ -3,7 +3,7 @@
 
 RUNS is the folder that `train_many.py NPZOO perf/anp_figures.txt --out RUNS` filled. For each training there: scores on
 fresh tasks, the KL term at the end (mean of the last tenth of its records), processor time of an update; and the regret of
-Thompson's rule by those for random kernels. Writes curves of the trainings to FOLDER/anp-random.svg and anp-fixed.svg, and prints the tables.
+Thompson's rule by those for random kernels. Writes curves of the trainings to FOLDER/anp-random.png and anp-fixed.png, and prints the tables.
 """
 
 import argparse
@@ -55,7 +55,7 @@ def main():
             print(f"| {run.name} | {-best['value']:.3f} ± {best['standard_error']:.3f} | {-row['context_log_likelihood']:.3f} "
                   f"| {row['context_rmse']:.4f} | {divergence(run):.2f} | {milliseconds(options.npzoo, protocol, run):.1f} |", flush=True)
         print(f"| the Gaussian process of the tasks | {-row['exact_gp']:.3f} | | | | |")
-        subprocess.run([options.npzoo, "plot", "--curves", ",".join(map(str, runs)), "--out", options.out / f"anp-{kind}.svg"], check=True)
+        subprocess.run([options.npzoo, "plot", "--curves", ",".join(map(str, runs)), "--out", options.out / f"anp-{kind}.png"], check=True)
     print("\nanp/bo1d\n\n| | regret after 8 | after 16 | after 50 | cumulative |\n|---|" + "---:|" * 4)
     for run in (options.runs / "random" / name for name in NAMES):
         if not run.exists():

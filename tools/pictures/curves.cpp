@@ -19,7 +19,7 @@ constexpr std::size_t kSmoothed = 40;       // values from which a line gets a m
 constexpr std::size_t kWindows = 50;        // of a moving average, in a line
 constexpr std::size_t kMostPoints = 2'000;  // of a line: more cannot be told apart
 constexpr double kBeginning = 0.1;          // share of a run's updates that may lie outside the picture
-constexpr double kExtreme = 0.005;          // share of the others on either side that may
+constexpr double kExtreme = 0.02;           // share of the others on either side that may
 
 /// Keys in the order of their panels, with titles; others follow.
 const std::vector<std::pair<std::string, std::string>> kTitles{
