@@ -11,7 +11,7 @@ import json
 import pathlib
 import subprocess
 
-NAMES = ("np", "uniform", "laplace", "dot-product", "multihead")
+NAMES = ("np", "laplace", "dot-product", "multihead")
 KINDS = {"random": "anp/gp1d", "fixed": "anp/gp1d-fixed"}
 
 
