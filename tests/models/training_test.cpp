@@ -149,9 +149,11 @@ TEST_CASE("train: figures at the context, where the protocol wants them, change 
   CHECK(same_bits(trained.weights, plain.weights));
 
   // They are the figures that an evaluation of the same tasks has.
-  const Findings all = find_trial("likelihood")
-                           .run(*restore_model(trained), *run.protocol.data,
-                                {.tasks = {.batch_size = 4, .seed = 0, .split = Split::validation}, .batches = 3});
+  const Findings all =
+      find_trial("likelihood")
+          .run(*restore_model(trained), *run.protocol.data,
+               {.tasks = {.batch_size = 4, .seed = 0, .split = Split::validation, .device = default_device()},
+                .batches = 3});
   const auto value = [&](const std::string& name) {
     return std::ranges::find(all.figures, name, &Figure::name)->value.value;
   };
