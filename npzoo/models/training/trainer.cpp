@@ -1,7 +1,7 @@
 #include "npzoo/models/training/trainer.h"
 
 #include <cmath>
-#include <ranges>
+#include <span>
 
 #include "npzoo/engine/boundary.h"
 #include "npzoo/engine/cancellation.h"
@@ -157,8 +157,9 @@ double Trainer::validate(const std::function<void(std::int64_t)>& progress) {
                                        .job = job_});
     const double score = found.headline().gain();
     further_validation_.clear();
-    for (const Figure& figure : found.figures | std::views::drop(p.validation.at_context ? 1 : found.figures.size()))
-      further_validation_.push_back({figure.name, figure.value.value});
+    if (p.validation.at_context)
+      for (const Figure& figure : std::span(found.figures).subspan(1))
+        further_validation_.push_back({figure.name, figure.value.value});
     check(std::isfinite(score), "[train] the validation became {} after step {}; a lower learning rate may help", score,
           steps_done_);
     if (score > best_log_likelihood_) {
