@@ -40,7 +40,7 @@ struct ValidationConfig {
   std::int64_t every = 0;  // steps, 0: never
   std::int64_t batches = 0;
   std::uint64_t seed = 0;
-  bool at_context = false;  // whether the context's points are scored as well, for records of the training
+  bool at_context = false;  // also score the points of the context
 
   bool operator==(const ValidationConfig&) const = default;
 };

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <limits>
 #include <map>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "tools/reports/training_log.h"
 
@@ -21,7 +23,7 @@ constexpr std::size_t kMostPoints = 2'000;  // of a line: more cannot be told ap
 constexpr double kBeginning = 0.1;          // share of a run's updates that may lie outside the picture
 constexpr double kExtreme = 0.02;           // share of the others on either side that may
 
-/// Keys in the order of their panels, with titles; others follow.
+/// Titles of known keys, in the order of their panels. Other keys follow.
 const std::vector<std::pair<std::string, std::string>> kTitles{
     {"loss", "training loss"},
     {"validation_log_likelihood", "validation log-likelihood"},
@@ -35,7 +37,7 @@ std::string words_of(std::string key) {
   return key;
 }
 
-/// Means of the finite values among `width` neighbours, NaN where there are none.
+/// Returns means of the finite values among `width` neighbours, NaN if none is finite.
 std::vector<double> moving_average(const std::vector<double>& values, std::size_t width) {
   std::vector<double> sums{0}, counts{0};
   for (const double value : values) {
@@ -51,7 +53,7 @@ std::vector<double> moving_average(const std::vector<double>& values, std::size_
   return means;
 }
 
-/// Every n-th value, so that at most `kMostPoints` are left, and the last one.
+/// Returns every n-th value and the last one, so that about `kMostPoints` are left.
 std::vector<double> thinned(const std::vector<double>& values) {
   const std::size_t stride = (values.size() + kMostPoints - 1) / kMostPoints;
   std::vector<double> kept;
@@ -78,7 +80,7 @@ void add_line(const Figure& figure, const std::string& name, std::size_t run, pl
         plot::Markers{.x = steps, .y = figure.values, .color = color, .radius = 2, .label = name});
 }
 
-/// Of the values behind the beginning of each run, without extremes, or of all where those are few.
+/// Returns a range that shows most values. It ignores the beginning of long runs and the extremes of all runs.
 std::optional<plot::Range> range_of_values(const std::vector<const Figure*>& figures) {
   std::vector<double> values;
   for (const Figure* figure : figures) {
@@ -96,8 +98,7 @@ std::optional<plot::Range> range_of_values(const std::vector<const Figure*>& fig
   return plot::Range{low - margin, high + margin};
 }
 
-}  // namespace
-
+/// Returns a short name for each path, without the leading folders that all paths share.
 std::vector<std::string> names_of_runs(const std::vector<std::filesystem::path>& runs) {
   std::vector<std::vector<std::filesystem::path>> parts;
   for (const std::filesystem::path& run : runs) {
@@ -118,6 +119,8 @@ std::vector<std::string> names_of_runs(const std::vector<std::filesystem::path>&
   }
   return names;
 }
+
+}  // namespace
 
 plot::Figure draw_curves(const std::vector<std::filesystem::path>& runs) {
   std::vector<TrainingLog> logs;

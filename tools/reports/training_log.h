@@ -8,7 +8,7 @@
 
 namespace npzoo {
 
-/// What a metrics.jsonl tells of a training: its figures by their keys, such as "loss" and "validation_log_likelihood".
+/// Holds the figures of a metrics.jsonl by their keys, such as "loss" and "validation_log_likelihood".
 struct TrainingLog {
   struct Figure {
     std::vector<std::int64_t> steps;  // ascending
@@ -17,12 +17,12 @@ struct TrainingLog {
   std::map<std::string, Figure> figures;
 };
 
-/// Where the log of a run is: in its folder `path`, or `path` itself.
+/// Returns the metrics.jsonl in the folder `path`, or `path` if it is no folder.
 std::filesystem::path training_log_file(const std::filesystem::path& path);
 
-/// Reads `training_log_file(path)`. A last line that is still being written is left out; keys that
-/// only tell of the updates (lr, seconds) are, too. Throws Error that names the line for anything but objects whose
-/// "step" ascends, and for a log without a figure.
+/// Reads `training_log_file(path)`. Skips lr, seconds and a last line without an end, which is still being written.
+/// Throws Error if a line is not a JSON object or its "step" does not ascend (the error names the line), or if no line
+/// has a figure.
 TrainingLog read_training_log(const std::filesystem::path& path);
 
 }  // namespace npzoo

@@ -37,8 +37,7 @@ class Trainer {
   /// Scores the present weights on the run's validation batches and keeps them if they are the best so far. Calls
   /// `progress` with the number of batches done. Throws Error if the score is not finite.
   double validate(const std::function<void(std::int64_t done)>& progress = {});
-  /// Returns the figures of the last validation besides the one that it returned: those at the context, if the protocol
-  /// wants them.
+  /// Returns the figures at the context of the last validation. Empty unless the protocol has `validation.at_context`.
   const std::vector<LossTerm>& further_validation() const { return further_validation_; }
   /// Returns the number of batches of a validation.
   std::int64_t validation_batches() const;

@@ -53,7 +53,7 @@ struct TrialOptions {
   std::int64_t batches = 1;
   Density density = Density::marginal;  // of what the model predicts
   bool headline_only = false;           // for validations, which come often
-  bool at_context = false;              // the figures at the context besides, where the trial has them
+  bool at_context = false;              // also score the points of the context, if the trial can
   ModelConfig rules{};                  // of the trial alone, as a protocol has them
   /// The model as it was before training, as a control of trials in which chance decides much; may be empty.
   std::function<std::unique_ptr<Model>()> untrained{};
