@@ -11,9 +11,8 @@ source=$PWD
 
 say() { printf 'deb: %s\n' "$*" >&2; }
 
-for tool in dpkg-deb dpkg-shlibdeps meson pkg-config; do
-  command -v $tool >/dev/null || { say "$tool is missing; run: sudo apt-get install dpkg-dev meson pkg-config"; exit 1; }
-done
+[ $# -gt 0 ] && command -v dpkg-shlibdeps >/dev/null || tools/setup.sh dpkg-dev >&2
+command -v dpkg-shlibdeps >/dev/null || { say 'dpkg-shlibdeps is missing; packages are made on Debian and Ubuntu alone'; exit 1; }
 build=${1:+$(cd "$here" && cd "$1" && pwd)}
 if [ -z "$build" ]; then
   build=$source/build-deb
