@@ -6,6 +6,8 @@
 
 namespace npzoo::kriging {
 
+constexpr std::int64_t kMostInputs = 3;  // bounds loops, too: without it g++ 14 warns of reads behind the arrays
+
 /// The bits of an integer of at most 10 bits, two zeros between them.
 NPZOO_TEAM std::int64_t spread_bits(std::int64_t x) {
   std::int64_t spread = 0;
@@ -18,7 +20,7 @@ template <class T>
 NPZOO_TEAM double key(const T* x, std::int64_t dims, const double* low, const double* range) {
   if (dims == 1) return static_cast<double>(x[0]);
   std::int64_t code = 0;
-  for (std::int64_t d = 0; d < dims; ++d) {
+  for (std::int64_t d = 0; d < kMostInputs && d < dims; ++d) {
     if (x[d] != x[d]) return static_cast<double>(x[d]);
     const double share = range[d] > 0 ? (static_cast<double>(x[d]) - low[d]) / range[d] : 0;
     if (share >= 0 && share <= 1) code |= spread_bits(static_cast<std::int64_t>(share * 1023)) << d;
@@ -117,7 +119,7 @@ NPZOO_TEAM void order_context(const Team& team, const KrigingContexts<T>& p, std
   double* const work = p.work + b * context_work(p.points);
   double *const keys = work, *const scales = work + context_work(p.points) - 3;
   std::int64_t *const order = p.order + first, *const room = reinterpret_cast<std::int64_t*>(work + p.points);
-  double low[3] = {}, range[3] = {}, extent = 0;
+  double low[kMostInputs] = {}, range[kMostInputs] = {}, extent = 0;
   for (std::int64_t d = 0; d < dims; ++d) {
     low[d] = team.least(n, [=](std::int64_t i) { return static_cast<double>(x[i * dims + d]); });
     range[d] = -team.least(n, [=](std::int64_t i) { return -static_cast<double>(x[i * dims + d]); }) - low[d];
