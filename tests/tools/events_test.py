@@ -274,7 +274,7 @@ batches = 1
 @case
 def forecasts_are_in_the_unit_of_the_table():
     """Times in minutes, under a protocol of hours, are those of a table in hours times 60."""
-    answers = []
+    answers, paths = [], []
     for unit in (1, 60):
         events = {f"s{i}": [(unit * (0.25 * i + 0.5 * j + 0.125 * (j % 3)), j % 2) for j in range(8)] for i in range(10)}
         path = write(f"unit-{unit}.csv", "sequence,time,mark\n" + "".join(f"{name},{time},{mark}\n" for name, row in events.items()
@@ -308,12 +308,18 @@ n_layers = 1
 """)
         out = HERE / f"unit-{unit}"
         succeed("train", "--protocol", protocol, "--model", "thp-plus", "--out", out)
-        succeed("predict", path, "--checkpoint", out / "checkpoint.safetensors", "--out", HERE / "next.csv")
+        succeed("predict", path, "--checkpoint", out / "checkpoint.safetensors", "--out", HERE / "next.csv", "--samples", 3,
+                "--horizon", 4 * unit, "--samples-out", HERE / "paths.csv")
         rows = [line.split(",") for line in (HERE / "next.csv").read_text().splitlines() if not line.startswith("#")]
         answers.append([[float(cell) / unit for cell in row[1:6]] for row in rows[1:]])
+        rows = [line.split(",") for line in (HERE / "paths.csv").read_text().splitlines() if not line.startswith("#")]
+        paths.append([(row[:2], float(row[2]) / unit) for row in rows[1:]])
     for hours, minutes in zip(*answers):
         expect(all(math.isclose(a, b, rel_tol=1e-4) for a, b in zip(hours[:5], minutes[:5])), hours, minutes)
         expect(hours[0] < hours[1], "after the last event", hours)
+    expect(len(paths[0]) > 30 and len(paths[0]) == len(paths[1]), "events drawn", len(paths[0]), len(paths[1]))
+    for hours, minutes in zip(*paths):
+        expect(hours[0] == minutes[0] and math.isclose(hours[1], minutes[1], rel_tol=1e-4), "drawn", hours, minutes)
 
 
 if __name__ == "__main__":
