@@ -68,10 +68,12 @@ std::string card_from(const std::string& name, const WeightsFacts& facts, const 
                       c.run.protocol.description, c.step, training.steps, training.batch_size, c.run.seed);
   if (c.run.init) card += fmt::format(", from the weights `{}`", c.run.init->source);
   card += c.commit.empty() ? ".\n" : fmt::format(", by npzoo at commit {}.\n", c.commit);
+  const std::string least = range.min_context < range.max_context ? fmt::format("{} to ", range.min_context) : "";
   card += fmt::format(
-      "- Contexts of {} to {} points with inputs from {} to {}, functions of standard deviation {:.3g}, noise of "
-      "{:.3g} in targets.\n",
-      range.min_context, range.max_context, range.inputs.low, range.inputs.high, range.value_std, range.target_noise);
+      "- Contexts of {}{} with inputs from {} to {}, functions of standard deviation {:.3g}, noise of {:.3g} in "
+      "targets.\n",
+      least, counted(range.max_context, "point"), range.inputs.low, range.inputs.high, range.value_std,
+      range.target_noise);
   if (!facts.scores.empty()) card += fmt::format("- Scores: {}.\n", in_words(facts.scores));
   if (!c.exported && c.best_step >= 0)
     card +=
