@@ -156,6 +156,11 @@ TEST_CASE("set convolution: NaN reaches every node, and points far from the grid
     for (const double value : doubles(points_to_grid(at(kNaN), one, scale, grid))) CHECK(std::isnan(value));
     const Tensor field = Tensor::full(shape_of(grid, 1, 1), 1, DType::float64);
     CHECK(std::isnan(doubles(grid_to_points(at(kNaN), field, scale, grid)).front()));
+    // That of a channel among others as well, which are short and do not reach far nodes.
+    const Tensor scales = Tensor::from<double>({3}, {0.01, kNaN, 0.01}),
+                 three = Tensor::full({1, 1, 3}, 1, DType::float64);
+    const std::vector<double> nodes = doubles(points_to_grid(at(-1.5), three, scales, grid));
+    for (std::size_t i = 0; i < nodes.size(); ++i) CHECK(std::isnan(nodes[i]) == (i % 3 == 1));
     for (const double place : {-1e300, -9.0, 9.0, kInfinity}) {
       for (const double value : doubles(points_to_grid(at(place), one, scale, grid))) CHECK(value == 0);
       CHECK(doubles(grid_to_points(at(place), field, scale, grid)).front() == 0);

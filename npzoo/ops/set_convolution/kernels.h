@@ -16,6 +16,17 @@ struct PointsAndGrid {
   bool scale_of_each;           // channel
 };
 
+/// How far the longest scale reaches: everywhere (NaN) if a scale is NaN.
+template <class T>
+NPZOO_DEVICE double reach_of(const PointsAndGrid<T>& p) {
+  T longest = 0;
+  for (std::int64_t s = 0; s < (p.scale_of_each ? p.channels : 1); ++s) {
+    const T length = p.scales[s] < 0 ? -p.scales[s] : p.scales[s];
+    if (length > longest || length != length) longest = length;
+  }
+  return static_cast<double>(longest) * kSetConvolutionReach;
+}
+
 template <class T>
 struct PointsToGrid {
   PointsAndGrid<T> at;

@@ -12,7 +12,8 @@ namespace npzoo {
 //
 // x is (B, N, D) with D = 1 or 2, that of the grid; scales (C), or (1) for all channels; one dtype, float32 or float64.
 // Grids are (B, G, C) or (B, G1, G2, C): inputs come first, channels last, as in convolutions. Extents of 0 are legal.
-// A NaN in x reaches every node. Gradients go to x, values and scales.
+// A NaN in x reaches every node, and a NaN among the scales every node of its channel. Gradients go to x, values and
+// scales.
 
 /// values (B, N, C) → grid: Σ over the points. `lengths` (B) int64: only so many points of each set are real, the
 /// others are never read and have gradient 0. A density channel is one of ones. Saves all arguments.

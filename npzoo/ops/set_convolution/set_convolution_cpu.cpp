@@ -23,15 +23,10 @@ std::int64_t scale_count(const PointsAndGrid<T>& p) {
   return p.scale_of_each ? p.channels : 1;
 }
 
-/// 1 / (2 l²) of each scale, and how far the longest one reaches.
+/// Writes 1 / (2 l²) of each scale.
 template <class T>
-double prepare_scales(const PointsAndGrid<T>& p, T* inverse) {
-  double longest = 0;
-  for (std::int64_t s = 0; s < scale_count(p); ++s) {
-    inverse[s] = 1 / (2 * p.scales[s] * p.scales[s]);
-    if (!(p.scales[s] <= longest)) longest = p.scales[s];
-  }
-  return longest * kSetConvolutionReach;
+void prepare_scales(const PointsAndGrid<T>& p, T* inverse) {
+  for (std::int64_t s = 0; s < scale_count(p); ++s) inverse[s] = 1 / (2 * p.scales[s] * p.scales[s]);
 }
 
 /// Nodes of both axes that a point reaches.
@@ -123,7 +118,8 @@ void fill_tile(const PointsToGrid<T>& p, std::int64_t b, const Window& tile, Scr
   for (std::int64_t i = tile.rows.begin; i < tile.rows.end; ++i)
     for_row<T>(tile.width() * channels, [&](auto, auto put) { put(node(i, tile.columns.begin), Vec<T>{}); });
   T* inverse = scratch.take(scales);
-  const double reach = prepare_scales(at, inverse);
+  prepare_scales(at, inverse);
+  const double reach = reach_of(at);
   T *row_weights = scratch.take(kTileRows * scales), *weights = scratch.take(kTileColumns * scales),
     *row = scratch.take(kTileColumns * channels);
   const std::int64_t points = at.lengths ? at.lengths[b] : at.points;
@@ -268,7 +264,8 @@ void for_points(Cpu& cpu, const PointsAndGrid<T>& at, const F& f) {
   cpu.parallel_for(at.batch * at.points, kGrain / (products + 1) + 1, [&](std::int64_t begin, std::int64_t end) {
     Scratch<T> scratch(PointScratch<T>::elements(at));
     const PointScratch<T> arrays(at, scratch);
-    const double reach = prepare_scales(at, arrays.inverse);
+    prepare_scales(at, arrays.inverse);
+    const double reach = reach_of(at);
     for (std::int64_t n = begin; n < end; ++n) f(n, reach, arrays);
   });
 }

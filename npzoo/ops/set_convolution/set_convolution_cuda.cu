@@ -39,15 +39,6 @@ struct Weights {
   }
 };
 
-/// The reach of the longest scale.
-template <class T>
-__device__ double reach_of(const PointsAndGrid<T>& p) {
-  T longest = p.scales[0];
-  for (std::int64_t s = 1; p.scale_of_each && s < p.channels; ++s)
-    if (!(p.scales[s] <= longest)) longest = p.scales[s];
-  return static_cast<double>(longest) * kSetConvolutionReach;
-}
-
 /// One node and some of its channels: Σ over the points, in their order.
 template <class T>
 struct SumOverPoints {
