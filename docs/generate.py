@@ -242,10 +242,11 @@ The [protocol language](../../protocol-language.md) explains the keys. Print thi
     def weights(self):
         rows = ["| weights | inputs | parameters | size | scores |\n|---|---:|---:|---:|---|\n"]
         for entry in self.json("list", "weights"):
-            scores = ", ".join(f"{test['test']} {test[entry['metric']]:.3f} ± {test['standard_error']:.3f}" for test in entry["evaluation"])
+            figures = ", ".join(f"{test['test']} {test[entry['metric']]:.3f} ± {test['standard_error']:.3f}" for test in entry["evaluation"])
+            scores = f"{entry['metric'].replace('_', '-')}: {figures}" if figures else f"`npzoo info {entry['name']}`"
             model = entry["model"]
             rows.append(f"| [`{entry['name']}`](../models/{model}.md) | {entry['inputs']} | {entry['parameters']:,} | "
-                        f"{entry['bytes'] / 1e6:.1f} MB | {entry['metric'].replace('_', '-')}: {scores} |\n")
+                        f"{entry['bytes'] / 1e6:.1f} MB | {scores} |\n")
         self.fill("reference/weights.md", "<!-- weights -->", "".join(rows))
 
     def headers(self):
