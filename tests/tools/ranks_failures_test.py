@@ -91,23 +91,25 @@ def a_killed_rank_ends_the_job_and_the_run_goes_on_with_another_number(launcher)
 
 @each_launcher
 def a_rank_that_stands_still_ends_the_job(launcher):
-    for number in (0, 1):
-        out = HERE / f"still {number} {launcher}"
-        process = start(launcher, 2, "train", "--out", out, *small_run(100000), "--checkpoint-every", 10, "--stall-timeout", 5)
-        wait_for(process, out / "checkpoint.safetensors")
-        ranks = programs_of(out)
-        os.kill(ranks[number], signal.SIGSTOP)
-        try:
-            _, errors = process.communicate(timeout=PATIENCE)
-        finally:
-            for pid in ranks:
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
-        lines = [line for line in errors.splitlines() if line.startswith("npzoo: ")]
-        expect(process.returncode != 0 and len(lines) == 1, launcher, process.returncode, errors)
-        expect(re.fullmatch(r"npzoo: error: \[ranks\] rank \d on \S+ has stood still for 5 s: the job ends", lines[0]), errors)
+    jobs, ranks = [], []
+    try:
+        for number in (0, 1):
+            out = HERE / f"still {number} {launcher}"
+            jobs.append(start(launcher, 2, "train", "--out", out, *small_run(100000), "--checkpoint-every", 10, "--stall-timeout", 5))
+            wait_for(jobs[-1], out / "checkpoint.safetensors")
+            ranks += programs_of(out)
+            os.kill(ranks[-2 + number], signal.SIGSTOP)
+        for job in jobs:
+            _, errors = job.communicate(timeout=PATIENCE)
+            lines = [line for line in errors.splitlines() if line.startswith("npzoo: ")]
+            expect(job.returncode != 0 and len(lines) == 1, launcher, job.returncode, errors)
+            expect(re.fullmatch(r"npzoo: error: \[ranks\] rank \d on \S+ has stood still for 5 s: the job ends", lines[0]), errors)
+    finally:
+        for pid in ranks:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
 
 
 @each_launcher
