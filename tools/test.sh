@@ -21,6 +21,7 @@ while [ $# -gt 0 ]; do
   shift
 done
 
+export NPZOO_TEST_SLOWNESS=${NPZOO_TEST_SLOWNESS:-$patience}  # how many times as long a test waits for other processes
 status=0 logs=()
 # Options for the Python package. Not with sanitizers, which would have to be loaded before Python.
 with_python=()
