@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 
-from cli_support import (HERE, PROGRAM, TARGETS, TIMEOUT, Failure, as_json, case, check_close, check_keys, checkpoint, expect,
+from cli_support import (HERE, MEMORY_COUNTS, PROGRAM, TARGETS, TIMEOUT, Failure, as_json, case, check_close, check_keys, checkpoint, expect,
                          fail, npzoo, numbers, run_cases, snapshot, succeed, write, wrong_usage)
 
 MODEL = "cmanp"
@@ -188,8 +188,7 @@ def memory_does_not_grow_with_the_context():
     draw = random.Random(1)
     args = stream_args(out="-")
     args[args.index("--context") + 1] = "-"
-    # Freed memory that a sanitizer keeps does not count.
-    environment = {**os.environ, "ASAN_OPTIONS": ":".join([os.environ.get("ASAN_OPTIONS", ""), "quarantine_size_mb=1"])}
+    environment = {**os.environ, **MEMORY_COUNTS}
     with subprocess.Popen([PROGRAM, *map(str, args), "--every", "20000"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL, text=True, env=environment) as process:
         process.stdin.write("x,y\n")
