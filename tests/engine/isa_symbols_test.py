@@ -22,10 +22,11 @@ def shared_symbols(item: pathlib.Path) -> tuple[list[str], int]:
     """Returns symbols that objects of other instruction sets define as well, and the number of all symbols."""
     isa = next(isa for isa in ISAS if isa in item.name)
     number = ISAS.index(isa)
-    # Not demangled, since demanglers do not know all names.
+    # Mangled, since c++filt leaves some names as they are.
     weak = WEAK.findall(output_of('nm', '--defined-only', item))
     groups = GROUP.findall(output_of('readelf', '--section-groups', '--wide', item))
-    return [name for name in weak + groups if f'3IsaE{number}E' not in name and f'.{isa}' not in name], len(weak)
+    shared = [name for name in weak + groups if f'3IsaE{number}E' not in name and not name.endswith(f'.{isa}')]
+    return shared, len(weak)
 
 
 def main() -> int:
