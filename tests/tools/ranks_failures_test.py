@@ -97,8 +97,9 @@ def a_rank_that_stands_still_ends_the_job(launcher):
             out = HERE / f"still {number} {launcher}"
             jobs.append(start(launcher, 2, "train", "--out", out, *small_run(100000), "--checkpoint-every", 10, "--stall-timeout", 5))
             wait_for(jobs[-1], out / "checkpoint.safetensors")
-            ranks += programs_of(out)
-            os.kill(ranks[-2 + number], signal.SIGSTOP)
+            both = programs_of(out)
+            ranks += both
+            os.kill(both[number], signal.SIGSTOP)
         for job in jobs:
             _, errors = job.communicate(timeout=PATIENCE)
             lines = [line for line in errors.splitlines() if line.startswith("npzoo: ")]

@@ -202,10 +202,12 @@ DRAWN = HERE / "drawn.csv"
 
 
 def filled(run, flags):
-    """What `run` makes of the command: its table and, if the flags ask for them, its samples."""
-    out = HERE / "filled.csv"
-    run("predict", *flags, "--out", out)
-    return [file.read_bytes() for file in (out, DRAWN) if file == out or file in flags]
+    """The table that `run` makes, and its samples if the flags ask for them."""
+    files = [HERE / "filled.csv"] + [DRAWN] * (DRAWN in flags)
+    for file in files:
+        file.unlink(missing_ok=True)  # of the run before
+    run("predict", *flags, "--out", files[0])
+    return [file.read_bytes() for file in files]
 
 
 @functools.cache
