@@ -16,8 +16,8 @@ PROGRAM = str(pathlib.Path(sys.argv[1]).resolve()) if len(sys.argv) > 1 else sys
 TEMPORARY = tempfile.TemporaryDirectory(prefix="npzoo-")  # removed when the program ends
 HERE = pathlib.Path(TEMPORARY.name)
 TIMEOUT = 300
-# Where a test measures memory: freed memory that a sanitizer keeps does not count.
-MEMORY_COUNTS = {"ASAN_OPTIONS": ":".join(filter(None, (os.environ.get("ASAN_OPTIONS"), "quarantine_size_mb=1")))}
+# For tests that measure memory: the address sanitizer keeps freed memory in a quarantine.
+WITHOUT_QUARANTINE = {"ASAN_OPTIONS": ":".join(filter(None, (os.environ.get("ASAN_OPTIONS"), "quarantine_size_mb=1")))}
 
 # In the background of a script Ctrl-C is ignored, and so it would be by every program that the tests start.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:

@@ -6,7 +6,7 @@ import random
 import resource
 import sys
 
-from cli_support import MEMORY_COUNTS, case, expect, npzoo, run_cases, write
+from cli_support import WITHOUT_QUARANTINE, case, expect, npzoo, run_cases, write
 from situations_support import Answer, near, predict, refused, refused_table, table
 
 X = ("--inputs", "x")
@@ -175,7 +175,7 @@ def a_map_of_33000_places_needs_little_memory():  # 17
     asked = [(5 * i + 2.3, 97 - 4.5 * i) for i in range(20)]
     context = write("map.csv", table("lon,lat,z", [(a, b, round(f(a, b) + .1 * rng.gauss(0, 1), 3)) for a, b in at]))
     targets = write("at.csv", table("lon,lat", asked))
-    answer = Answer(npzoo("predict", "--context", context, "--targets", targets, environment=MEMORY_COUNTS))
+    answer = Answer(npzoo("predict", "--context", context, "--targets", targets, environment=WITHOUT_QUARANTINE))
     for (a, b), (mean, _) in zip(asked, answer.figures("z")):
         near(mean, f(a, b), .15)
     expect(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 2**20, "more than 1 GB")

@@ -9,8 +9,8 @@ import signal
 import subprocess
 import sys
 
-from cli_support import (HERE, MEMORY_COUNTS, PROGRAM, TARGETS, TIMEOUT, Failure, as_json, case, check_close, check_keys, checkpoint, expect,
-                         fail, npzoo, numbers, run_cases, snapshot, succeed, write, wrong_usage)
+from cli_support import (HERE, PROGRAM, TARGETS, TIMEOUT, WITHOUT_QUARANTINE, Failure, as_json, case, check_close, check_keys,
+                         checkpoint, expect, fail, npzoo, numbers, run_cases, snapshot, succeed, write, wrong_usage)
 
 MODEL = "cmanp"
 ROWS = [(-1.0, 0.5), (0.0, 0.1), (1.5, -0.3), (0.7, 0.2), (-0.4, 0.9), (1.1, -1.2), (-1.7, 0.0), (0.3, 0.6)]
@@ -188,7 +188,7 @@ def memory_does_not_grow_with_the_context():
     draw = random.Random(1)
     args = stream_args(out="-")
     args[args.index("--context") + 1] = "-"
-    environment = {**os.environ, **MEMORY_COUNTS}
+    environment = {**os.environ, **WITHOUT_QUARANTINE}
     with subprocess.Popen([PROGRAM, *map(str, args), "--every", "20000"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL, text=True, env=environment) as process:
         process.stdin.write("x,y\n")
