@@ -86,7 +86,8 @@ def changes_of_a_protocol_are_checked():
     refused("frobnicate=3", "frobnicate is an unknown key")
     wrong_usage("info", "quick/gp1d", "--set", "", naming=["--set"])
     wrong_usage("info", "quick/gp1d", "--set", naming=["--set"])
-    fail("train", "--resume", "--set", "data.points=3", "--out", HERE / "x", naming=["--protocol and --model must be given together"])
+    fail("train", "--resume", "--set", "data.points=3", "--out", HERE / "x",
+         naming=["found --resume with some of --protocol, --model, --init and --set, expected none of them"])
     fail("info", checkpoint(), "--set", "data.points=3", naming=["--set found with", "expected it with a protocol"])
 
 

@@ -158,7 +158,8 @@ TrainingRun describe(const TrainCommand& c) {
     return begun_run(checkpoint, request);
   }
   check(request.own || (!c.protocol.name.empty() && (!c.model.empty() || !c.init.empty())),
-        "[train] --protocol and --model must be given together");
+        "[train] found --resume with some of --protocol, --model, --init and --set, expected none of them, or --protocol with "
+        "--model or --init");
   DescribedRun described = describe_run(request);
   for (const std::string& message : described.skipped) fmt::print(stderr, "npzoo: warning: skipped: {}\n", message);
   return std::move(described.run);
