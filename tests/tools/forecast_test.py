@@ -67,6 +67,10 @@ def forecasts_have_bands_paths_and_a_picture():
     expect(head == ["when", "sample", "load"] and [row[1] for row in rows[:4]] == ["1", "2", "3", "1"] and len(rows) == 3 * HORIZON, head, rows)
     text = picture.read_text()
     expect(text.startswith("<?xml") and "</svg>" in text, text[:100])
+    alone = as_json("predict", table(), "--checkpoint", trained(), "--samples", 3, "--plot", picture)
+    expect(picture.read_text() == text and alone["samples"] == 3 and "samples_out" not in alone, "paths are drawn without a table of them", alone)
+    succeed("predict", table(), "--checkpoint", trained(), "--plot", picture)
+    expect(picture.read_text() != text, "a picture without paths")
     before = out.read_bytes()
     (HERE / "load.csv").rename(HERE / "other.csv")  # a forecast needs no table but its own
     succeed("predict", HERE / "other.csv", "--checkpoint", trained(), "--quantiles", "0.05,0.95", "--out", out)

@@ -136,6 +136,7 @@ def samples_that_cannot_be():
     args, out = predict_args(), ["--samples-out", HERE / "s.csv"]
     wrong_usage(*args, "--samples", 3, naming=["--samples found without --samples-out, expected both or none"])
     wrong_usage(*args, *out, naming=["--samples-out found without --samples, expected both or none"])
+    fail(*args, "--samples", 3, "--plot", HERE / "s.svg", naming=["--samples found without --samples-out", "a picture of points shows no samples"])
     for number in (-1, 10_001, "x"):
         wrong_usage(*args, "--samples", number, *out)
     fail(*args, "--samples", 2, "--samples-out", HERE / "out.csv", naming=["--samples-out", "is --out as well"])

@@ -67,8 +67,9 @@ void check_flags(PredictCommand& c) {
   check(c.words.empty() != c.context.empty(), "{} found, expected one of them",
         c.words.empty() ? "neither TABLE nor --context" : "TABLE and --context");
   check(c.context.empty() || !c.targets.empty(), "--context found without --targets, expected both, or TABLE alone");
-  check((c.samples > 0) == !c.samples_out.empty(), "{} found without {}, expected both or none",
-        c.samples > 0 ? "--samples" : "--samples-out", c.samples > 0 ? "--samples-out" : "--samples");
+  check(c.samples > 0 || c.samples_out.empty(), "--samples-out found without --samples, expected both or none");
+  check(c.samples == 0 || !c.samples_out.empty() || !c.plot.empty(),
+        "--samples found without --samples-out, expected both or none");
   c.table = c.words.empty() ? c.context : std::filesystem::path(c.words[0]);
   c.strict = c.words.empty();
   const bool gp = c.model == "gp" || !c.kernel.empty() || c.linear_mean;
@@ -177,7 +178,7 @@ void add_context_flags(Flags& flags, PredictCommand& c) {
                "across it");
   flags.whole("--chunk", c.chunk, {1}, "targets predicted at a time; bounds the memory");
   flags.whole("--samples", c.samples, {0, kMostSamples},
-              "samples for --samples-out. Models that predict jointly or sample functions sample all targets together; "
+              "samples for --samples-out, and for --plot of a model of forecasts. Models that predict jointly or sample functions sample all targets together; "
               "others sample each target by itself, and whole paths after the last known value of a series");
 }
 

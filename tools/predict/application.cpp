@@ -38,6 +38,7 @@ constexpr std::array kApplications{
     PredictApplication{.application = Application::forecasts,
                        .plural = "forecasts",
                        .takes_horizon = true,
+                       .draws_samples = true,
                        .run = run_in_one_process<predict_forecast>},
     PredictApplication{.application = Application::events,
                        .plural = "events",
@@ -62,6 +63,8 @@ void check_flag(const PredictApplication& row, const char* flag, bool given, boo
 void check_flags(const PredictApplication& row, const PredictOptions& c) {
   check_flag(row, "--horizon", c.horizon.has_value(), &PredictApplication::takes_horizon);
   check_flag(row, "--now", !c.now.empty(), &PredictApplication::takes_now);
+  check(c.samples == 0 || !c.samples_out.empty() || row.draws_samples,
+        "[predict] --samples found without --samples-out, expected both: a picture of {} shows no samples", row.plural);
 }
 
 }  // namespace

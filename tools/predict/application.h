@@ -13,6 +13,7 @@ struct PredictApplication {
   Application application;
   const char* plural;  // "forecasts": what its models predict
   bool takes_horizon = false, takes_now = false;
+  bool draws_samples = false;  // in --plot
   /// Returns the exit status.
   int (*run)(const PredictOptions& options, const TrainedModel& trained, Job& job);
 };

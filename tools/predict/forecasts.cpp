@@ -67,7 +67,8 @@ JsonValue to_json(const ForecastResult& r, const PredictOptions& c, double secon
   json.set("facts", JsonValue::array(r.comments()));
   if (!c.out.empty()) json.set("out", c.out.string());
   if (!c.plot.empty()) json.set("plot", c.plot.string());
-  if (c.samples > 0) json.update({{"samples", c.samples}, {"samples_out", c.samples_out.string()}});
+  if (c.samples > 0) json.set("samples", c.samples);
+  if (!c.samples_out.empty()) json.set("samples_out", c.samples_out.string());
   return json;
 }
 
@@ -102,7 +103,7 @@ int predict_forecast(const PredictOptions& c, const TrainedModel& trained) {
   std::unique_ptr<TableWriter> out, samples;
   std::optional<PredictionPicture> picture;
   if (!c.out.empty()) out = write_forecast(result, c.out, c.table, c.digits, c.header);
-  if (c.samples > 0) samples = write_paths(result, c.samples_out, c.table, c.digits, c.header);
+  if (!c.samples_out.empty()) samples = write_paths(result, c.samples_out, c.table, c.digits, c.header);
   if (!c.plot.empty()) {
     const std::vector<PictureAxis> axis{{columns.time, result.series.time_form}};
     picture.emplace(c.plot, model, axis, columns.values);
