@@ -23,7 +23,7 @@ struct ExportCommand {
 
 void add_flags(Flags& flags, ExportCommand& c) {
   add_flags(flags, c.common);
-  flags.text("--checkpoint", c.checkpoint, "file that train wrote").required();
+  flags.text("--checkpoint", c.checkpoint, "file that train wrote; with --evaluation also exported weights").required();
   flags.text("--evaluation", c.evaluation,
              "scores to write into the file, as eval --json prints them (default: evaluation.json, which eval and "
              "reproduce write beside the checkpoint; without it there are no scores)");
@@ -73,17 +73,19 @@ int run(const ExportCommand& c) {
   const std::filesystem::path evaluation = c.evaluation.empty() ? path.parent_path() / "evaluation.json" : c.evaluation;
   check_outputs("export", c.common, {{"--out", c.out}}, {{"--checkpoint", path}, {"--evaluation", evaluation}});
   Checkpoint checkpoint = load_checkpoint(path);
-  check(!checkpoint.exported, "[export] {} is an exported file, expected a checkpoint of training", c.checkpoint);
+  check(!checkpoint.exported || !c.evaluation.empty(),
+        "[export] {} is an exported file, expected a checkpoint of training, or --evaluation with other scores",
+        c.checkpoint);
   const std::int64_t steps = checkpoint.run.protocol.training.steps;
   check(c.unfinished || checkpoint.step == steps,
         "[export] {} has made {} of {} updates, expected a finished training; --unfinished exports it as it is",
         c.checkpoint, checkpoint.step, steps);
   if (checkpoint.run.init) checkpoint.run.init->source = portable(checkpoint.run.init->source);
   const std::string scores = scores_for(c, evaluation, checkpoint);
-  const std::int64_t bytes = export_weights(c.out, checkpoint, {training_command(checkpoint.run), scores});
+  const std::string command = checkpoint.exported ? checkpoint.exported->command : training_command(checkpoint.run);
+  const std::int64_t bytes = export_weights(c.out, checkpoint, {command, scores});
   if (c.common.json)
-    print_json(
-        JsonValue::object({{"out", c.out.string()}, {"bytes", bytes}, {"command", training_command(checkpoint.run)}}));
+    print_json(JsonValue::object({{"out", c.out.string()}, {"bytes", bytes}, {"command", command}}));
   else if (c.out != "-")
     fmt::print("{}: {} bytes\n", c.out.string(), bytes);
   return 0;
