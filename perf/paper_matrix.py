@@ -45,7 +45,6 @@ NO_PROTOCOL = {
 
 # Trainings and scores that `npzoo reproduce` does not collect (perf/NOTES.md).
 ELSEWHERE = {
-    ("tnp/gp-rbf", "bnp"): ("short", "all updates; 200 of 3,000 batches scored"),
     ("tnp/gp-rbf", "banp"): ("short", "40,000 of 100,000 updates"),
     ("tnp/gp-rbf", "lbanp-nd"): ("short", "20,000 of 100,000 updates"),
     ("tnp/gp-rbf", "cmanp"): ("short", "20,000 of 100,000 updates"),
