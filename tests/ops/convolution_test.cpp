@@ -95,6 +95,8 @@ const std::vector<ConvolutionSize>& convolution_sizes() {
       {{2, 7, 6, 4}, {2, 2, 4, 5}, {.stride = {2, 1}, .padding = {{{1, 1}, {1, 1}}}}},
       {{2, 9, 8, 12}, {3, 3, 4, 6}, {.stride = {2, 2}, .padding = {{{1, 0}, {0, 1}}}, .groups = 3}},
       {{2, 9, 8, 48}, {3, 3, 1, 48}, {.padding = {{{1, 1}, {1, 1}}}, .groups = 48}},
+      {{2, 1, 300, 19}, {1, 19, 1, 19}, {.padding = {{{0, 0}, {9, 9}}}, .groups = 19}},
+      {{1, 7, 40, 33}, {3, 7, 1, 33}, {.stride = {2, 3}, .padding = {{{2, 0}, {0, 4}}}, .groups = 33}},
       {{1, 5, 4, 3}, {3, 3, 1, 6}, {.padding = {{{1, 1}, {1, 1}}}, .groups = 3}}};
   return sizes;
 }

@@ -34,11 +34,11 @@ struct ConvolutionConfig {
 /// same part of O; groups = C = O is depth-wise. B, C and O may be 0. Zeros of padding are not multiplied with what
 /// stands in whole rows of the kernel, so that weights that are not finite may be heard of less than elsewhere.
 ///
-/// Products of matrices that gather their rows from the image as they go: beside input and output there are a few rows
-/// of an image per thread, a copy of the weights for the gradient of x, and for that of the weights partial sums no
-/// larger than x and y. Float32 on a GPU as well, whatever the precision of matrix products. Saves x and weight.
-/// Throws Error if shapes disagree, strides are less than 1, padding is negative or the kernel is larger than the
-/// padded input.
+/// Products of matrices that gather their rows from the image as they go; depth-wise, sums with channels side by side.
+/// Beside input and output there are a few rows of an image per thread, a copy of the weights for the gradient of x,
+/// and for that of the weights partial sums no larger than x and y. Float32 on a GPU as well, whatever the precision of
+/// matrix products. Saves x and weight. Throws Error if shapes disagree, strides are less than 1, padding is negative
+/// or the kernel is larger than the padded input.
 Tensor convolution(const Tensor& x, const Tensor& weight, const Tensor& bias, const ConvolutionConfig& config = {});
 
 /// The transpose of that in x: x(b, i, j, c) weight(k, l, c, o) is added to y(b, stride i + k − before,

@@ -1,123 +1,16 @@
-#include "npzoo/engine/cpu/gemm_block.h"
-#include "npzoo/ops/convolution/kernels.h"
+#include "npzoo/ops/convolution/depthwise.h"
+#include "npzoo/ops/convolution/window_blocks.h"
 
 namespace npzoo {
 
 namespace {
 
-using namespace gemm_block;
+using namespace convolution_block;
 
-constexpr std::int64_t kDepth = 2048;          // of the sum that a pass over a block of windows takes
-constexpr std::int64_t kWindowsAtOnce = 128;   // that a pass of the weights' gradient sums over
-constexpr std::int64_t kBlockBytes = 1 << 18;  // of input that a block of windows sees
-constexpr std::int64_t kBlockFlops = 1 << 21;  // that are worth handing to another thread
-constexpr std::int64_t kWidestBlock = 256;     // windows side by side
-constexpr std::int64_t kBlocks = 16;           // that there should be, where they are not too small then
-constexpr std::int64_t kMostSlices = 16;       // of images that the weights' gradient is summed over apart
-constexpr std::int64_t kGrain = 1 << 15;       // elements that are worth handing to another thread
-
-/// Windows of an image that are worked with at a time.
-struct Block {
-  std::int64_t image, row, rows, column, columns;
-};
-
-/// All of them. They depend on the extents alone.
-class Blocks {
- public:
-  Blocks(const Windows& w, std::int64_t element) : w_(w) {
-    columns_ = even(w.out_w, kWidestBlock);
-    const std::int64_t row_bytes = (columns_ * w.stride_w + w.kernel_w) * max(w.in_channels, 1) * element * w.stride_h;
-    const std::int64_t row_flops = 2 * columns_ * w.kernel_h * w.kernel_w * w.in_channels / w.groups * w.out_channels;
-    const std::int64_t wanted = divide_up(w.out_h * w.batch, kBlocks), least = kBlockFlops / max(row_flops, 1);
-    rows_ = even(w.out_h, max(min(kBlockBytes / row_bytes, max(wanted, least)), 1));
-    high_ = divide_up(w.out_h, max(rows_, 1));
-    wide_ = divide_up(w.out_w, max(columns_, 1));
-  }
-
-  std::int64_t count() const { return w_.batch * high_ * wide_; }
-  Block at(std::int64_t i) const {
-    const std::int64_t row = i / wide_ % high_ * rows_, column = i % wide_ * columns_;
-    return {i / wide_ / high_, row, min(rows_, w_.out_h - row), column, min(columns_, w_.out_w - column)};
-  }
-
- private:
-  /// The size of almost equal parts that are at most as large.
-  static std::int64_t even(std::int64_t extent, std::int64_t most) {
-    return divide_up(extent, max(divide_up(extent, most), 1));
-  }
-
-  Windows w_;
-  std::int64_t rows_, columns_, high_, wide_;
-};
-
-/// The channels of one group that a block of windows reads: in place, or a copy with zeros at its sides if a window
-/// reaches beyond the image or there are other groups. Rows outside of the image must not be read.
-template <class T>
-struct View {
-  const T* at;  // the first window's first tap
-  std::int64_t row, column;
-};
-
-template <class T>
-class Viewer {
- public:
-  Viewer(const Windows& w, const T* x, const Block& b)
-      : w_(w),
-        b_(b),
-        x_(x + b.image * w.in_h * w.in_w * w.in_channels),
-        first_row_(w.first_h + b.row * w.stride_h),
-        first_column_(w.first_w + b.column * w.stride_w),
-        rows_((b.rows - 1) * w.stride_h + w.kernel_h),
-        columns_((b.columns - 1) * w.stride_w + w.kernel_w),
-        in_place_(w.groups == 1 && first_column_ >= 0 && first_column_ + columns_ <= w.in_w),
-        copy_(in_place_ ? 0 : rows_ * columns_ * (w.in_channels / w.groups)) {}
-
-  View<T> group(std::int64_t group) {
-    const std::int64_t width = w_.in_channels / w_.groups, pitch = w_.in_w * w_.in_channels;
-    if (in_place_) return {x_ + first_row_ * pitch + first_column_ * width, pitch, width};
-    const std::int64_t first = min(max(-first_column_, 0), columns_),
-                       last = max(min(columns_, w_.in_w - first_column_), first);
-    for (std::int64_t i = max(-first_row_, 0); i < min(rows_, w_.in_h - first_row_); ++i) {
-      T* row = copy_.data() + i * columns_ * width;
-      const T* from = x_ + (first_row_ + i) * pitch + (first_column_ + first) * w_.in_channels + group * width;
-      fill_zeros(row, first * width);
-      if (w_.groups == 1)
-        copy(from, (last - first) * width, row + first * width);
-      else
-        for (std::int64_t j = first; j < last; ++j) copy(from + (j - first) * w_.in_channels, width, row + j * width);
-      fill_zeros(row + last * width, (columns_ - last) * width);
-    }
-    return {copy_.data(), columns_ * width, width};
-  }
-
-  /// The rows of the kernel that lie within the image for the block's row i of windows, and the rows of windows for
-  /// which row k of the kernel does.
-  struct Range {
-    std::int64_t begin, end;
-  };
-  Range kernel_rows(std::int64_t i) const { return within(first_row_ + i * w_.stride_h, 1, w_.kernel_h); }
-  Range window_rows(std::int64_t k) const { return within(first_row_ + k, w_.stride_h, b_.rows); }
-
- private:
-  static void fill_zeros(T* to, std::int64_t n) {
-    for (std::int64_t i = 0; i < n; ++i) to[i] = 0;
-  }
-  static void copy(const T* from, std::int64_t n, T* to) {
-    for (std::int64_t i = 0; i < n; ++i) to[i] = from[i];
-  }
-  /// Those i < n for which row first + i step exists.
-  Range within(std::int64_t first, std::int64_t step, std::int64_t n) const {
-    const std::int64_t begin = min(divide_up(max(-first, 0), step), n);
-    return {begin, max(min(n, divide_up(max(w_.in_h - first, 0), step)), begin)};
-  }
-
-  Windows w_;
-  Block b_;
-  const T* x_;
-  std::int64_t first_row_, first_column_, rows_, columns_;
-  bool in_place_;
-  Scratch<T> copy_;
-};
+constexpr std::int64_t kDepth = 2048;         // of the sum that a pass over a block of windows takes
+constexpr std::int64_t kWindowsAtOnce = 128;  // that a pass of the weights' gradient sums over
+constexpr std::int64_t kMostSlices = 16;      // of images that the weights' gradient is summed over apart
+constexpr std::int64_t kGrain = 1 << 15;      // elements that are worth handing to another thread
 
 /// The weights as right factors, k rows each: panels of columns of each group, in place where tiles can read them so.
 template <class T>
@@ -302,6 +195,12 @@ template <class T, Isa isa>
 void correlate(CpuContext<isa>& cpu, const Correlation<T>& p) {
   if (p.windows.out_channels == 0) return;
   const Blocks blocks(p.windows, sizeof(T));
+  if (is_depthwise(p.windows)) {
+    cpu.parallel_for(blocks.count(), 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) correlate_depthwise(p, blocks.at(i));
+    });
+    return;
+  }
   Panels<T> panels(cpu, p);
   cpu.parallel_for(blocks.count(), 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) correlate_block(p, blocks.at(i), panels);
@@ -322,7 +221,8 @@ void correlate_weights(CpuContext<isa>& cpu, const CorrelationWeights<T>& p) {
       T* d_weight = part(slice);
       for (std::int64_t i = 0; i < size; ++i) d_weight[i] = 0;
       for (std::int64_t i = slice * count / slices; i < (slice + 1) * count / slices; ++i)
-        add_block_weights(p, blocks.at(i), d_weight);
+        is_depthwise(w) ? add_depthwise_weights(p, blocks.at(i), d_weight)
+                        : add_block_weights(p, blocks.at(i), d_weight);
     }
   });
   cpu.parallel_for(size, kGrain / slices, [&](std::int64_t begin, std::int64_t end) {
