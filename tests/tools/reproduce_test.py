@@ -5,6 +5,7 @@ import json
 import math
 import pathlib
 import sys
+import xml.etree.ElementTree
 
 from cli_support import (HERE, as_json, case, check_error, check_keys, expect, fail, npzoo, run_cases, snapshot, succeed, write,
                          wrong_usage)
@@ -260,6 +261,63 @@ def a_table_of_which_nothing_has_been_run():
     report, readme = made_report("nothing")
     expect("| rbf | `convcnp` | -1.20 † |" in report and "Commits" not in report and "within central" not in report, report)
     expect("small/table" not in readme, "the main table has what was run alone")
+
+
+def paper(where, *args):
+    return ["reproduce", "--paper", *args, "--out", HERE / where / "runs", "--results", HERE / where / "results", "--data", HERE / "no data"]
+
+
+def states(told):
+    return {(row["protocol"], row["model"]): (row["state"], row["note"]) for row in told["matrix"]}
+
+
+@case
+def all_protocols_of_a_paper_and_how_far_they_are():
+    few = ["eqtnp", "--models", "cnp,canp"]
+    (HERE / "paper/results").mkdir(parents=True)
+    told = as_json(*paper("paper", *few), "--report")
+    expect(told["paper"] == "eqtnp" and told["tables"] == [], "nothing was collected", told)
+    gp, images = "tnp/gp-rbf", "tnp/celeba32"
+    before = states(told)
+    expect(set(before) == {(protocol, model) for protocol in (gp, images, "tnp/emnist") for model in ("cnp", "canp")}, before)
+    expect(before[gp, "cnp"] == ("owed", "") and before[images, "cnp"][0] == "impossible" and "celeba" in before[images, "cnp"][1], before)
+
+    (HERE / "no data").mkdir(exist_ok=True)
+    short = ["--steps", 3, "--batches", 1]
+    told = as_json(*paper("short paper", "eqtnp", "--models", "cnp"), *short)
+    expect([table["protocol"] for table in told["tables"]] == [gp] and told["tables"][0]["shortened"], told["tables"])
+    expect(states(told)[gp, "cnp"] == ("begun", "3 of 100000 updates"), "a shortened run is not done", told["matrix"])
+    text = succeed(*paper("short paper", "eqtnp", "--models", "cnp"), *short)
+    lines = [line.split() for line in text.splitlines()]
+    expect([gp, "begun", "cnp", "3", "of", "100000", "updates"] in lines and "3 rows: 1 begun, 2 impossible" in text, text)
+    text = succeed(*paper("paper", *few), "--report")
+    lines = [line.split() for line in text.splitlines()]
+    expect([gp, "owed", "cnp,", "canp"] in lines and "6 rows: 2 owed, 4 impossible" in text, text)
+    expect(any(line[:4] == [images, "impossible", "cnp,", "canp"] for line in lines), "models with one reason share a line", text)
+
+    run = json.loads(pathlib.Path("perf/results/tnp-gp-rbf.json").read_text())
+    (HERE / "paper/results/tnp-gp-rbf.json").write_text(json.dumps(run))
+    told = as_json(*paper("paper", *few), "--report")
+    expect(states(told)[gp, "cnp"] == states(told)[gp, "canp"] == ("done", "seed 0"), told["matrix"])
+    expect(len(told["tables"]) == 1, told["tables"])
+
+    fail(*paper("paper", "eqtnp", "--models", "cmanp"), naming=["eqtnp", "none of these models: cmanp", "eqtnp"])
+    fail(*paper("paper", "bert"), naming=["no paper 'bert'", "cmanp"])
+    wrong_usage("reproduce", "tnp/gp-rbf", "--paper", "cmanp", naming=["a table and --paper"])
+    wrong_usage("reproduce", naming=["neither a table nor --paper"])
+
+
+@case
+def a_picture_of_results():
+    out = HERE / "rows.svg"
+    succeed(*flags("once"), "--report", "--plot", out)
+    xml.etree.ElementTree.parse(out)
+    ours = out.read_text()
+    succeed(*flags("nothing"), "--report", "--plot", out)
+    expect(out.read_text() != ours, "the picture has no figure of ours")
+    fail(*flags("once"), "--report", "--plot", HERE / "rows.gif", naming=[".gif", ".svg or .png"])
+    fail(*flags("once"), "--report", "--plot", HERE / "none/rows.svg", naming=["none/rows.svg"])
+    wrong_usage(*flags("once"), "--shard", "1/2", "--plot", out)
 
 
 @case

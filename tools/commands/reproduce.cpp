@@ -1,70 +1,33 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
-#include <charconv>
-#include <chrono>
-#include <thread>
 
 #include "npzoo/datasets/data_folder.h"
-#include "npzoo/engine/backend.h"
-#include "npzoo/engine/parallel.h"
-#include "npzoo/engine/ranks/program_facts.h"
-#include "npzoo/engine/ranks/result_bytes.h"
-#include "npzoo/models/registry.h"
-#include "npzoo/models/training/trainer.h"
-#include "npzoo/models/trials/trial.h"
-#include "tools/bench/support.h"
 #include "tools/cli/command.h"
-#include "tools/cli/common_options.h"
 #include "tools/cli/interrupt.h"
-#include "tools/cli/json_value.h"
-#include "tools/cli/progress.h"
+#include "tools/cli/outputs.h"
 #include "tools/cli/shared_job.h"
+#include "tools/pictures/results.h"
+#include "tools/reproduce/papers.h"
 #include "tools/reproduce/results_store.h"
 #include "tools/reproduce/results_table.h"
-#include "tools/reproduce/run.h"
+#include "tools/reproduce/table.h"
 
 namespace npzoo {
 
 namespace {
 
-struct ReproduceCommand {
-  CommonOptions common;
-  std::string table, data;
-  std::vector<std::string> models;  // empty: those that the table has
-  std::vector<std::uint64_t> seeds{0};
-  std::filesystem::path out = "runs", results = "perf/results";
-  std::optional<std::int64_t> steps, batches;
-  std::optional<int> jobs;
-  std::string shard;  // as it was written; empty: all runs
-  bool report = false;
+struct ReproduceCommand : ReproduceOptions {
+  std::string data, paper;
+  std::filesystem::path plot;
 };
-
-/// One of several equal parts of the runs, from 0 on.
-struct Shard {
-  std::int64_t index = 0, count = 1;
-
-  bool has(std::size_t run) const { return static_cast<std::int64_t>(run) % count == index; }
-};
-
-/// Reads --shard: number from 1 on, /, how many there are.
-Shard read_shard(const std::string& text) {
-  if (text.empty()) return {};
-  Shard shard;
-  const char* const end = text.data() + text.size();
-  const auto number = std::from_chars(text.data(), end, shard.index);
-  const bool split = number.ec == std::errc() && number.ptr != end && *number.ptr == '/';
-  const auto count = split ? std::from_chars(number.ptr + 1, end, shard.count) : number;
-  check(split && count.ec == std::errc() && count.ptr == end && shard.index >= 1 && shard.index <= shard.count,
-        "--shard {} found, expected its number and how many there are, such as 2/4", text);
-  --shard.index;
-  return shard;
-}
 
 void add_flags(Flags& flags, ReproduceCommand& c) {
   add_flags(flags, c.common);
-  flags.text("table", c.table, "protocol (see: npzoo list protocols) or path of a TOML file").required();
+  flags.text("table", c.table, "protocol (see: npzoo list protocols) or path of a TOML file; or --paper");
+  flags.text("--paper", c.paper,
+             "all protocols of a paper, one after the other, and how far each model is: tnp-kr, anp, eqtnp, cmanp or "
+             "taylorformer");
   add_data(flags, c.data);
   flags.texts("--models", c.models, "models, a list like cnp,tnp-d (default: all of the table)");
   flags.wholes("--seeds", c.seeds, {0, kLargestSeed}, "seeds, a list like 0,1,2");
@@ -78,301 +41,141 @@ void add_flags(Flags& flags, ReproduceCommand& c) {
       "--shard", c.shard,
       "part of the runs to do, such as 2/4 for the second of four, for array jobs on a shared --out; collects no "
       "results. When all parts have ended, the same command without --shard collects them");
+  flags.text("--plot", c.plot, "picture of the figures beside the published ones: a file that ends in .svg or .png")
+      .excludes(shard);
   flags.toggle("--report", c.report, "print the collected results, without running anything")
       .excludes(steps)
       .excludes(batches)
       .excludes(shard);
-  flags.check_together([&c] { static_cast<void>(read_shard(c.shard)); });
-}
-
-/// A protocol as the run asks for it.
-struct Table {
-  Protocol protocol;  // with the run's own number of steps
-  std::int64_t batches = 0;
-  bool shortened = false;  // by --steps or --batches: its figures are no results
-};
-
-/// Words of letters, digits, '-', '_' and, within, '.', with '/' between them: a path that stays where it begins.
-bool is_plain_path(std::string_view name) {
-  bool at_start = true;  // of a word
-  for (const char c : name) {
-    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_';
-    if (!plain && (at_start || (c != '.' && c != '/'))) return false;
-    at_start = c == '/';
-  }
-  return !at_start;
-}
-
-Table read_table(const ReproduceCommand& c) {
-  Table table{.protocol = load_protocol(c.table)};
-  const std::string& name = table.protocol.name;
-  check(is_plain_path(name), "[reproduce] {} is called '{}', expected a name like tnp/gp-rbf", c.table, name);
-  const EvaluationConfig& rules = table.protocol.evaluation;
-  find_trial(rules.trial).check_rules(rules.rules);
-  const std::int64_t all_steps = table.protocol.training.steps, all_batches = rules.batches;
-  const std::int64_t steps = c.steps.value_or(all_steps);
-  set_steps(table.protocol, steps);
-  table.batches = c.batches.value_or(all_batches);
-  table.shortened = steps != all_steps || table.batches != all_batches;
-  return table;
-}
-
-/// As the headline or as another figure.
-bool is_published(const TestConfig& test, const std::string& model) {
-  return test.published.contains(model) ||
-         std::ranges::any_of(test.published_figures, [&](const auto& rows) { return rows.second.contains(model); });
-}
-
-bool is_published(const Protocol& protocol, const std::string& model) {
-  return std::ranges::any_of(protocol.evaluation.tests,
-                             [&](const TestConfig& test) { return is_published(test, model); });
-}
-
-std::vector<std::string> chosen_models(const ReproduceCommand& c, const Protocol& protocol) {
-  if (!c.models.empty()) return c.models;
-  std::vector<std::string> names;
-  for (const ModelInfo& info : models())
-    if (protocol.models.contains(info.name) && is_published(protocol, info.name)) names.emplace_back(info.name);
-  check(!names.empty(), "[reproduce] {} has no published row of a model with a preset; choose models with --models",
-        protocol.name);
-  return names;
-}
-
-/// Throws Error if the table has neither results nor published rows. Without results, rows are reported as not run.
-void check_reportable(const ReproduceCommand& c, const Protocol& protocol, const std::filesystem::path& store) {
-  if (std::filesystem::exists(store)) return;
-  check(std::filesystem::is_directory(c.results), "[reproduce] {} does not exist: there are no results to report",
-        c.results.string());
-  const bool published = std::ranges::any_of(protocol.evaluation.tests, [](const TestConfig& t) {
-    return !t.published.empty() || !t.published_figures.empty();
+  flags.check_together([&c] {
+    check(c.table.empty() != c.paper.empty(), "{} found, expected one of them",
+          c.table.empty() ? "neither a table nor --paper" : "a table and --paper");
+    static_cast<void>(read_shard(c.shard));
   });
-  check(published, "[reproduce] {} does not exist, and {} has no published row: there is nothing to report",
-        store.string(), protocol.name);
 }
 
-/// One seed of every model comes before the next seed.
-std::vector<TableRun> plan_runs(const ReproduceCommand& c, const Protocol& protocol, const TableRunOptions& options) {
-  std::vector<TableRun> runs;
-  for (const std::uint64_t seed : c.seeds)
-    for (const std::string& model : chosen_models(c, protocol)) {
-      const bool twice = std::ranges::any_of(
-          runs, [&](const TableRun& run) { return run.run().spec.name == model && run.run().seed == seed; });
-      if (twice) continue;
-      runs.emplace_back(TrainingRun{protocol, model_spec(protocol, model), seed},
-                        c.out / protocol.name / model / fmt::format("seed-{}", seed), options);
-    }
-  return runs;
-}
+bool failed(const RunEnd& run) { return !run.error.empty(); }
 
-/// Children at once, and the threads of each.
-std::pair<int, int> share_cores(const ReproduceCommand& c, std::size_t runs) {
-  const int cores = thread_pool().threads();
-  const int most = c.jobs.value_or(default_device() == Device::cuda ? 1 : cores);
-  const int at_once = std::max(1, std::min(most, static_cast<int>(runs)));
-  return {at_once, std::max(1, cores / at_once)};
-}
-
-/// Shows how far all runs together are: a bar on a terminal, lines in a log.
-class TableProgress {
- public:
-  explicit TableProgress(const std::vector<TableRun*>& runs) : runs_(runs) {
-    std::int64_t total = 0;
-    for (const TableRun* run : runs_) total += run->run().protocol.training.steps;
-    progress_.emplace("runs", total, Progress::Options{.start = steps_done()});
-  }
-
-  void say(std::string_view text) { progress_->message(text); }
-  void finish() {
-    progress_->note("");
-    progress_->update(steps_done());
-    progress_->finish();
-  }
-
-  /// Cheap: looks at the runs twice a second at most.
-  void update() {
-    const auto now = Clock::now();
-    if (now - looked_ < std::chrono::milliseconds(500)) return;
-    looked_ = now;
-    std::string note;
-    for (const TableRun* run : runs_)
-      if (const std::string status = run->status(); !status.empty()) note += (note.empty() ? "" : "  ") + status;
-    progress_->note(std::move(note));
-    progress_->update(steps_done());
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-
-  std::int64_t steps_done() const {
-    std::int64_t steps = 0;
-    for (const TableRun* run : runs_) steps += run->steps_done();
-    return steps;
-  }
-
-  const std::vector<TableRun*>& runs_;
-  std::optional<Progress> progress_;
-  Clock::time_point looked_{};
-};
-
-/// Looks for results, and returns the runs of this part that have none.
-std::vector<TableRun*> look_for_work(std::vector<TableRun>& runs, const Shard& shard) {
-  std::vector<TableRun*> pending;
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    TableRun& run = runs[i];
-    run.look();
-    if (!run.done() && shard.has(i)) pending.push_back(&run);
-    if (run.failed()) fmt::print(stderr, "{}: failed: {}\n", run.name(), run.error());
-  }
-  return pending;
-}
-
-/// Trains and evaluates; false if that was interrupted. What another process is at comes last: that one finishes it,
-/// or ends and leaves it to this one.
-bool work_off(const ReproduceCommand& c, const std::vector<TableRun>& runs, const std::vector<TableRun*>& pending,
-              TableRunOptions& options) {
-  constexpr std::chrono::milliseconds kBetweenLooks{500};
-  const auto [at_once, threads] = share_cores(c, pending.size());
-  set_threads(threads);
-  options.common.threads = threads;
-  options.machine = machine_in_words();
-  fmt::print(stderr, "{}: {} of {} runs to do, {} at a time, each on {} thread(s)\n", runs[0].run().protocol.name,
-             pending.size(), runs.size(), at_once, threads);
-
-  const InterruptGuard interrupt;
-  TableProgress progress(pending);
-  options.say = [&progress](std::string_view text) { progress.say(text); };
-  std::vector<TableRun*> left = pending;
-  bool all = true;
-  while (all && !left.empty()) {
-    ProcessQueue queue(at_once);
-    for (TableRun* run : left) queue.add([run](const auto& before) { return run->next(before); });
-    all = queue.run([&interrupt] { return interrupt.requested(); }, [&progress] { progress.update(); });
-    std::erase_if(left, [](const TableRun* run) { return run->done(); });
-    progress.update();
-    if (all && !left.empty()) std::this_thread::sleep_for(kBetweenLooks);
-  }
-  for (TableRun* run : pending) run->release();
-  if (all) progress.finish();
-  return all;
-}
-
-std::vector<JsonValue> results_of(const std::vector<TableRun>& runs) {
-  std::vector<JsonValue> results;
-  for (const TableRun& run : runs)
-    if (run.done() && !run.failed()) results.push_back(run.result());
-  return results;
-}
-
-void print(const Table& table, const JsonValue& store, const std::vector<TableRun>& runs) {
-  if (table.shortened)
+void print(const TableEnd& end) {
+  if (end.shortened)
     fmt::print("A shortened run of {} steps and {} batches of evaluation. Published figures are from full runs.\n\n",
-               table.protocol.training.steps, table.batches);
-  std::vector<std::string> failed;
-  for (const TableRun& run : runs)
-    if (run.failed()) failed.push_back(run.run().spec.name);
-  print_table(store, failed);
+               end.protocol.training.steps, end.batches);
+  std::vector<std::string> models;
+  for (const RunEnd& run : end.runs)
+    if (failed(run)) models.push_back(run.model);
+  print_table(end.store, models);
 }
 
-void print_as_json(const Table& table, JsonValue store, const std::vector<TableRun>& runs) {
-  JsonValue failed = JsonValue::array();
-  for (const TableRun& run : runs)
-    if (run.failed())
-      failed.push_back(
-          JsonValue::object({{"model", run.run().spec.name}, {"seed", run.run().seed}, {"error", run.error()}}));
-  store.update({{"shortened", table.shortened}, {"failed", failed}});
-  print_json(store);
-}
-
-/// The end of the command: what is wrong, in one line.
-void check_all_well(const JsonValue& store, const std::vector<TableRun>& runs) {
-  std::vector<std::string> problems = leaks(store);
-  const auto failed = std::ranges::count_if(runs, &TableRun::failed);
-  if (failed > 0) problems.push_back(fmt::format("{} of {} runs failed", failed, runs.size()));
-  check(problems.empty(), "[reproduce] {}", fmt::join(problems, "; "));
-}
-
-/// Waits until every rank has done its part. Then brings this rank's runs up to date with what the others did.
-void wait_for_ranks(std::vector<TableRun>& runs, Job& job) {
-  if (job.size() == 1) return;
-  std::vector<std::string> errors;
-  for (const TableRun& run : runs) errors.push_back(run.error());
-  ResultWriter own;
-  own(errors);
-  for (const std::vector<std::byte>& bytes : job.collect(own.bytes())) {
-    ResultReader reader(bytes);
-    reader(errors);
-    for (std::size_t i = 0; i < runs.size(); ++i)
-      if (!errors[i].empty()) runs[i].fail_as(errors[i]);
-  }
-  for (TableRun& run : runs)
-    if (!run.done()) run.look();
+JsonValue to_json(const TableEnd& end) {
+  JsonValue json = end.store, runs = JsonValue::array();
+  for (const RunEnd& run : end.runs)
+    if (failed(run))
+      runs.push_back(JsonValue::object({{"model", run.model}, {"seed", run.seed}, {"error", run.error}}));
+  json.update({{"shortened", end.shortened}, {"failed", runs}});
+  return json;
 }
 
 /// The end of one part of several, whose results the command without --shard collects.
-void report_shard(const ReproduceCommand& c, const Shard& shard, const std::vector<TableRun>& runs) {
-  std::int64_t all = 0, failed = 0;
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    all += shard.has(i);
-    failed += shard.has(i) && runs[i].failed();
-  }
-  if (c.common.json)
-    print_json(JsonValue::object({{"shard", c.shard}, {"runs", all}, {"failed", failed}}));
-  else
-    fmt::print("part {}: {} of {} runs done\n", c.shard, all - failed, all);
-  check(failed == 0, "[reproduce] {} of {} runs failed", failed, all);
+JsonValue part_as_json(const std::string& shard, const TableEnd& end) {
+  return JsonValue::object(
+      {{"shard", shard}, {"runs", std::ssize(end.runs)}, {"failed", std::ranges::count_if(end.runs, failed)}});
 }
 
-int reproduce_as_rank(const ReproduceCommand& c, Job& job) {
-  apply(c.common);
-  set_data_folder(c.data);
-  const Table table = read_table(c);
-  const bool in_parts = !c.shard.empty();
-  check(job.size() == 1 || !in_parts, "[reproduce] --shard and {} ranks found, expected one of them", job.size());
-  const Shard shard = in_parts ? read_shard(c.shard) : Shard{job.rank(), job.size()};
-  const std::filesystem::path path = results_path(c.results, table.protocol);
-  if (c.report) check_reportable(c, table.protocol, path);
-  if (!table.shortened) check_store(path, table.protocol);  // days later would be too late
-  if (job.size() > 1) job.compare(program_facts());
+void print_part(const std::string& shard, const TableEnd& end) {
+  const auto all = std::ssize(end.runs);
+  fmt::print("part {}: {} of {} runs done\n", shard, all - std::ranges::count_if(end.runs, failed), all);
+}
 
-  TableRunOptions options{.protocol = c.table, .steps = c.steps, .batches = table.batches, .common = c.common};
-  std::vector<TableRun> runs;
-  // One process writes the file of results: on a shared folder its lock may not work.
-  const bool collects = !in_parts && job.size() == 1;
-  const auto keep = [&](const std::vector<JsonValue>& results) {
-    return table.shortened ? make_store(table.protocol, results) : update_store(path, table.protocol, results);
-  };
-  if (!c.report) {
-    runs = plan_runs(c, table.protocol, options);
-    const std::vector<TableRun*> pending = look_for_work(runs, shard);
-    if (const auto results = results_of(runs); !results.empty() && collects) keep(results);
-    options.keep = [&](const TableRun& run) {
-      if (collects) keep({run.result()});
-    };
-    if (!pending.empty() && !work_off(c, runs, pending, options)) {
-      fmt::print(stderr, "interrupted; to continue, run the same command\n");
-      job.stop();
-      return kInterruptedExit;
-    }
-    if (in_parts) {
-      report_shard(c, shard, runs);
-      return 0;
-    }
-    wait_for_ranks(runs, job);
-  }
+/// What is wrong with a table, as sentences.
+std::vector<std::string> problems_of(const TableEnd& end, bool in_parts) {
+  std::vector<std::string> problems = in_parts ? std::vector<std::string>() : leaks(end.store);
+  if (const auto count = std::ranges::count_if(end.runs, failed); count > 0)
+    problems.push_back(fmt::format("{} of {} runs failed", count, end.runs.size()));
+  return problems;
+}
+
+int report_interruption() {
+  fmt::print(stderr, "interrupted; to continue, run the same command\n");
+  return kInterruptedExit;
+}
+
+int reproduce_one(const ReproduceCommand& c, Job& job) {
+  const TableEnd end = reproduce_table(c, job);
+  if (end.interrupted) return report_interruption();
+  const bool in_parts = !c.shard.empty();
   if (!job.leads()) return 0;
-  JsonValue store = keep(results_of(runs));
-  if (table.batches < table.protocol.evaluation.batches) drop_verdicts(store);
   if (c.common.json)
-    print_as_json(table, store, runs);
+    print_json(in_parts ? part_as_json(c.shard, end) : to_json(end));
+  else if (in_parts)
+    print_part(c.shard, end);
   else
-    print(table, store, runs);
-  check_all_well(store, runs);
+    print(end);
+  if (!c.plot.empty()) plot::write_figure(draw_results({&end.store, 1}), c.plot);
+  const std::vector<std::string> problems = problems_of(end, in_parts);
+  check(problems.empty(), "[reproduce] {}", fmt::join(problems, "; "));
+  return 0;
+}
+
+/// Whether there is anything to run, or with --report to read.
+bool has_work(const ReproduceOptions& c, const Protocol& protocol, const std::string& missing) {
+  return c.report ? std::filesystem::exists(results_path(c.results, protocol)) : missing.empty();
+}
+
+int reproduce_paper(const ReproduceCommand& c, Job& job) {
+  const Paper& paper = find_paper(c.paper);
+  check(job.size() == 1, "[reproduce] --paper and {} ranks found, expected one process, or --shard in each of several",
+        job.size());
+  const bool in_parts = !c.shard.empty();
+  std::vector<MatrixRow> rows;
+  std::vector<std::string> problems;
+  JsonValue tables = JsonValue::array();
+  std::vector<JsonValue> stores;
+  for (const char* name : paper.protocols) {
+    ReproduceOptions one = c;
+    one.table = name;
+    const Protocol protocol = load_protocol(name);
+    one.models = models_of(paper, protocol, c.models);
+    if (one.models.empty()) continue;
+    const std::string missing = missing_data(protocol);
+    if (has_work(one, protocol, missing)) {
+      const TableEnd end = reproduce_table(one, job);
+      if (end.interrupted) return report_interruption();
+      if (c.common.json) {
+        tables.push_back(in_parts ? part_as_json(c.shard, end) : to_json(end));
+      } else {
+        fmt::print("\n");
+        in_parts ? print_part(c.shard, end) : print(end);
+        fmt::print("\n");
+      }
+      stores.push_back(end.store);
+      for (const std::string& problem : problems_of(end, in_parts))
+        problems.push_back(fmt::format("{}: {}", name, problem));
+    }
+    std::ranges::copy(matrix_rows(one, missing), std::back_inserter(rows));
+  }
+  check(!rows.empty(), "[reproduce] {} has none of these models: {}; expected some of {}", c.paper,
+        fmt::join(c.models, ", "), fmt::join(paper.models, ", "));
+  if (c.common.json)
+    print_json(JsonValue::object({{"paper", paper.name}, {"tables", tables}, {"matrix", to_json(rows)}}));
+  else
+    print_matrix(paper, rows);
+  if (!c.plot.empty()) plot::write_figure(draw_results(stores), c.plot);
+  check(problems.empty(), "[reproduce] {}", fmt::join(problems, "; "));
   return 0;
 }
 
 int run(const ReproduceCommand& c) {
   SharedJob job({});
-  return job.run([&](Job& ranks) { return reproduce_as_rank(c, ranks); });
+  return job.run([&](Job& ranks) {
+    apply(c.common);
+    set_data_folder(c.data);
+    check_outputs("reproduce", c.common, {{"--plot", c.plot}}, {});
+    if (!c.plot.empty()) {
+      plot::format_of(c.plot);
+      check_can_be_written(c.plot);
+    }
+    return c.paper.empty() ? reproduce_one(c, ranks) : reproduce_paper(c, ranks);
+  });
 }
 
 }  // namespace

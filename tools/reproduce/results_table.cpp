@@ -7,6 +7,7 @@
 #include "npzoo/datasets/protocol.h"
 #include "npzoo/engine/io/json.h"
 #include "npzoo/models/trials/verdict.h"
+#include "tools/cli/columns.h"
 #include "tools/cli/json_tree.h"
 
 namespace npzoo {
@@ -24,11 +25,6 @@ int decimals_of(const json& row) {
 
 /// Tests of other trials have more than one figure.
 bool has_one_figure(const json& store) { return store.at("trial") == "likelihood"; }
-
-struct Column {
-  const char* title;
-  std::vector<std::string> cells{};
-};
 
 std::string figure(const json& value, const json& error, int decimals) {
   if (value.is_null()) return "-";
@@ -70,22 +66,6 @@ void add_row(std::vector<Column>& columns, const json& row, const std::string& i
       run && row.at("verdict").is_string() ? text("verdict") : "",
   };
   for (std::size_t i = 0; i < columns.size(); ++i) columns[i].cells.push_back(cells[i]);
-}
-
-void print_columns(const std::vector<Column>& columns) {
-  const auto line = [&columns](const auto& cell_of) {
-    std::string text;
-    for (const Column& column : columns) {
-      std::size_t width = 0;
-      for (const std::string& cell : column.cells) width = std::max(width, cell.size());
-      text += fmt::format("{:<{}}  ", cell_of(column), std::max(width, std::string_view(column.title).size()));
-    }
-    text.erase(text.find_last_not_of(' ') + 1);
-    fmt::print("{}\n", text);
-  };
-  line([](const Column& column) { return std::string(column.title); });
-  for (std::size_t row = 0; row < columns[0].cells.size(); ++row)
-    line([row](const Column& column) { return column.cells[row]; });
 }
 
 std::string measured_in(const json& store) {

@@ -169,6 +169,12 @@ bool TableRun::occupy() {
   return lock_.has_value();
 }
 
+bool TableRun::elsewhere() const {
+  if (lock_ || !std::filesystem::is_directory(directory_)) return false;
+  if (!lock_directory(directory_)) return true;
+  return std::filesystem::exists(file(kLog)) && !lock_file(file(kLog));
+}
+
 /// The children read it again, and days may have passed.
 void TableRun::check_protocol() const {
   check(load_protocol(options_.protocol).text == run_.protocol.text,

@@ -47,6 +47,9 @@ class TableRun {
   /// Takes over an error that another rank met.
   void fail_as(const std::string& error) { error_ = error; }
 
+  /// Whether another process is at work in the directory.
+  bool elsewhere() const;
+
   /// The commands that are still needed, one after the other (see ProcessQueue::Chain). None if another process has
   /// the directory: ask again later, what it has done by then need not be done.
   std::optional<ProcessCommand> next(const std::optional<ProcessEnd>& before);
