@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains many models, some at a time, and goes on after a stop: train_many.py NPZOO LIST [--width 15] [--device cuda --mps]
+"""Trains many models, some at a time, and goes on after a stop: train_many.py NPZOO LIST [--width 15] [--device cuda --mps] [--estimate]
 
 LIST has a training a line: the protocol, the model, and flags of `npzoo train` if any. A name before them, with a colon, is the
 folder of the training; # begins a comment:
@@ -11,10 +11,14 @@ Without a name the folder is PROTOCOL/MODEL/seed-N, where `npzoo reproduce PROTO
 prints is in its folder's name with .log behind. After SIGTERM or Ctrl-C all trainings write a checkpoint and end; the same
 command later goes on with them. Small models leave most of a GPU idle. With --mps they share it at the same time by
 NVIDIA's multi-process service, which is started here and ended with the last training. Without it they take turns.
+
+With --estimate nothing is trained: each line of the list is printed with the hours of one training, without validations, by the
+processor time of a few updates (`npzoo bench train-step`).
 """
 
 import argparse
 import collections
+import json
 import os
 import pathlib
 import shutil
@@ -26,6 +30,7 @@ import time
 
 Training = collections.namedtuple("Training", "name flags")
 PATIENCE = 60  # s for a checkpoint
+TIMED = 5  # updates
 
 
 def trainings(path):
@@ -87,6 +92,34 @@ class Pool:
         return failed
 
 
+def json_of(*command):
+    done = subprocess.run([*map(str, command), "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if done.returncode:
+        sys.exit(f"train_many.py: {done.stderr.strip().splitlines()[-1]}")
+    return json.loads(done.stdout)
+
+
+def flag_values(training, flag):
+    return [value for name, value in zip(training.flags, training.flags[1:]) if name == flag]
+
+
+def estimate(options, listed):
+    """Prints the hours of each training of the list. Returns the exit status."""
+    updates = {row["name"]: row["steps"] for row in json_of(options.npzoo, "list", "protocols")}
+    total = 0
+    for training in listed:
+        (protocol,), (model,) = flag_values(training, "--protocol"), flag_values(training, "--model")
+        changes = [word for change in flag_values(training, "--set") for word in ("--set", change)]
+        found = json_of(options.npzoo, "bench", "train-step", "--protocol", protocol, "--model", model, *changes, "--steps", TIMED,
+                        "--warmup", 1, "--device", options.device, "--threads", options.threads)
+        steps = int((flag_values(training, "--steps") or [updates[protocol]])[0])
+        hours = steps * found["median_ms" if options.device != "cpu" else "cpu_ms"] / 3.6e6
+        total += hours
+        print(f"{hours:6.1f}  {training.name}", flush=True)
+    print(f"{total:6.1f}  all")
+    return 0
+
+
 def start_mps(folder):
     """Starts the service for this process and its children; returns its program."""
     program = shutil.which("nvidia-cuda-mps-control") or shutil.which("/usr/local/nvidia/bin/nvidia-cuda-mps-control")
@@ -106,6 +139,7 @@ def parse_options():
     parser.add_argument("--threads", type=int, default=1, help="of each training (default: 1)")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--mps", action="store_true", help="trainings share the GPU at the same time")
+    parser.add_argument("--estimate", action="store_true", help="train nothing, print the hours of each training")
     options = parser.parse_args()
     if options.width < 1:
         parser.error(f"--width {options.width}; expected: at least 1")
@@ -118,6 +152,8 @@ def parse_options():
 def main():
     options = parse_options()
     waiting = collections.deque(trainings(options.list))
+    if options.estimate:
+        return estimate(options, waiting)
     options.out.mkdir(parents=True, exist_ok=True)
     pool = Pool(options)
     with tempfile.TemporaryDirectory(prefix="npzoo-mps-") as folder:
