@@ -63,6 +63,11 @@ bool is_published(const TestConfig& test, const std::string& model) {
          std::ranges::any_of(test.published_figures, [&](const auto& rows) { return rows.second.contains(model); });
 }
 
+bool is_published(const Protocol& protocol, const std::string& model) {
+  return std::ranges::any_of(protocol.evaluation.tests,
+                             [&](const TestConfig& test) { return is_published(test, model); });
+}
+
 std::vector<std::string> chosen_models(const ReproduceOptions& c, const Protocol& protocol) {
   if (!c.models.empty()) return c.models;
   std::vector<std::string> names;
@@ -220,7 +225,6 @@ RunEnd end_of(const TableRun& run) {
           .seed = run.run().seed,
           .steps = run.steps_done(),
           .done = run.done() && !run.failed(),
-          .elsewhere = run.elsewhere(),
           .error = run.error()};
 }
 
@@ -239,11 +243,6 @@ Shard read_shard(const std::string& text) {
   return shard;
 }
 
-bool is_published(const Protocol& protocol, const std::string& model) {
-  return std::ranges::any_of(protocol.evaluation.tests,
-                             [&](const TestConfig& test) { return is_published(test, model); });
-}
-
 std::vector<RunEnd> look_at_runs(const ReproduceOptions& c) {
   const Table table = read_table(c);
   const TableRunOptions options{.protocol = c.table, .steps = c.steps, .batches = table.batches, .common = c.common};
@@ -251,6 +250,7 @@ std::vector<RunEnd> look_at_runs(const ReproduceOptions& c) {
   for (TableRun& run : plan_runs(c, table.protocol, options)) {
     run.look();
     ends.push_back(end_of(run));
+    ends.back().elsewhere = run.elsewhere();
   }
   return ends;
 }

@@ -36,16 +36,13 @@ struct Shard {
 /// Reads --shard: number from 1 on, /, how many there are. The whole if the text is empty.
 Shard read_shard(const std::string& text);
 
-/// Whether the protocol has a published figure of that model, as the headline or as another figure.
-bool is_published(const Protocol& protocol, const std::string& model);
-
 /// How far one model with one seed is.
 struct RunEnd {
   std::string model;
   std::uint64_t seed = 0;
   std::int64_t steps = 0;  // made so far
   bool done = false;       // trained and evaluated
-  bool elsewhere = false;  // another process is at it
+  bool elsewhere = false;  // another process is at it; only `look_at_runs` says
   std::string error;       // of one that failed, in one line
 };
 
