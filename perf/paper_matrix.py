@@ -68,7 +68,7 @@ ELSEWHERE = {
     ("tnp-kr/bo1d-rbf", "banp"): ("short", "3,000 of 100,000 updates"),
     ("tnp/wheel", "cnp"): ("short", "40,000 of 100,000 updates"),
     ("tnp/wheel", "np"): ("short", "20,000 of 100,000 updates"),
-    ("tnp/wheel", "tnp-d"): ("short", "of `tnp/wheel-fresh`: all updates, 3 of 50 problems, 0.6 to 1.1 times the published regret"),
+    ("tnp/wheel", "tnp-d"): ("full", "of `tnp/wheel-fresh`, 1 seed, 0.7 to 1.2 times the published regret"),
     ("tnp/wheel", "lbanp"): ("full", "1 seed, 2.4 to 26 times the published regret"),
     ("tnp/wheel", "cmanp"): ("full", "1 seed, 2.5 to 8.9 times the published regret"),
     ("taylorformer/exchange", "taylorformer"): ("short", "1,300 of 40,000 updates, 256 windows scored"),
