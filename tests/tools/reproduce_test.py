@@ -314,6 +314,7 @@ def a_picture_of_results():
     ours = out.read_text()
     succeed(*flags("nothing"), "--report", "--plot", out)
     expect(out.read_text() != ours, "the picture has no figure of ours")
+    fail(*paper("nothing", "anp"), "--report", "--plot", out, naming=["[reproduce] there is nothing to draw"])
     fail(*flags("once"), "--report", "--plot", HERE / "rows.gif", naming=[".gif", ".svg or .png"])
     fail(*flags("once"), "--report", "--plot", HERE / "none/rows.svg", naming=["none/rows.svg"])
     wrong_usage(*flags("once"), "--shard", "1/2", "--plot", out)

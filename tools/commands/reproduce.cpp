@@ -104,13 +104,13 @@ int reproduce_one(const ReproduceCommand& c, Job& job) {
   if (end.interrupted) return report_interruption();
   const bool in_parts = !c.shard.empty();
   if (!job.leads()) return 0;
+  if (!c.plot.empty()) plot::write_figure(draw_results({&end.store, 1}), c.plot);
   if (c.common.json)
     print_json(in_parts ? part_as_json(c.shard, end) : to_json(end));
   else if (in_parts)
     print_part(c.shard, end);
   else
     print(end);
-  if (!c.plot.empty()) plot::write_figure(draw_results({&end.store, 1}), c.plot);
   const std::vector<std::string> problems = problems_of(end, in_parts);
   check(problems.empty(), "[reproduce] {}", fmt::join(problems, "; "));
   return 0;
@@ -155,11 +155,11 @@ int reproduce_paper(const ReproduceCommand& c, Job& job) {
   }
   check(!rows.empty(), "[reproduce] {} has none of these models: {}; expected some of {}", c.paper,
         fmt::join(c.models, ", "), fmt::join(paper.models, ", "));
+  if (!c.plot.empty()) plot::write_figure(draw_results(stores), c.plot);
   if (c.common.json)
     print_json(JsonValue::object({{"paper", paper.name}, {"tables", tables}, {"matrix", to_json(rows)}}));
   else
     print_matrix(paper, rows);
-  if (!c.plot.empty()) plot::write_figure(draw_results(stores), c.plot);
   check(problems.empty(), "[reproduce] {}", fmt::join(problems, "; "));
   return 0;
 }

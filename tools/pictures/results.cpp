@@ -6,6 +6,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "npzoo/engine/error.h"
 #include "tools/cli/json_tree.h"
 
 namespace npzoo {
@@ -105,6 +106,7 @@ plot::Figure draw_results(std::span<const JsonValue> stores) {
       most = std::max(most, drawn.panels.back().x_ticks.size());
     }
   }
+  check(!drawn.panels.empty(), "[reproduce] there is nothing to draw, expected results or published figures");
   drawn.panel_width = kModelWidth * static_cast<double>(most);
   return drawn;
 }
