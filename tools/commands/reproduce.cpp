@@ -26,8 +26,7 @@ void add_flags(Flags& flags, ReproduceCommand& c) {
   add_flags(flags, c.common);
   flags.text("table", c.table, "protocol (see: npzoo list protocols) or path of a TOML file; or --paper");
   flags.text("--paper", c.paper,
-             "all protocols of a paper, one after the other, and how far each model is: tnp-kr, anp, eqtnp, cmanp or "
-             "taylorformer");
+             "reproduce all protocols of a paper and print the state of each model: " + paper_names());
   add_data(flags, c.data);
   flags.texts("--models", c.models, "models, a list like cnp,tnp-d (default: all of the table)");
   flags.wholes("--seeds", c.seeds, {0, kLargestSeed}, "seeds, a list like 0,1,2");
@@ -86,7 +85,7 @@ void print_part(const std::string& shard, const TableEnd& end) {
   fmt::print("part {}: {} of {} runs done\n", shard, all - std::ranges::count_if(end.runs, failed), all);
 }
 
-/// What is wrong with a table, as sentences.
+/// Returns the problems of a table as sentences.
 std::vector<std::string> problems_of(const TableEnd& end, bool in_parts) {
   std::vector<std::string> problems = in_parts ? std::vector<std::string>() : leaks(end.store);
   if (const auto count = std::ranges::count_if(end.runs, failed); count > 0)
@@ -116,7 +115,7 @@ int reproduce_one(const ReproduceCommand& c, Job& job) {
   return 0;
 }
 
-/// Whether there is anything to run, or with --report to read.
+/// Returns true if there is something to run, or with --report something to read.
 bool has_work(const ReproduceOptions& c, const Protocol& protocol, const std::string& missing) {
   return c.report ? std::filesystem::exists(results_path(c.results, protocol)) : missing.empty();
 }

@@ -16,23 +16,22 @@ namespace {
 using nlohmann::json;
 
 constexpr double kGap = std::numeric_limits<double>::quiet_NaN();
-constexpr double kBeside = 0.12;      // of ours and of the published figure from the middle of a model
-constexpr double kTwoSided95 = 1.96;  // errors
-constexpr double kModelWidth = 62;    // canvas units
+constexpr double kBeside = 0.12;    // distance of a figure from the middle of its model
+constexpr double kModelWidth = 62;  // canvas units
 const plot::Color kOurs = plot::palette(0), kPublished = plot::palette(1);
 
-/// Points with error bars; a layer without points is left out of the panel.
+/// Markers with error bars. Draws nothing if there are none.
 class Points {
  public:
   Points(plot::Color color, std::string label, double beside) : color_(color), label_(std::move(label)), at_(beside) {}
 
-  void add(std::size_t model, const json& value, const json& error, double errors) {
+  void add(std::size_t model, const json& value, const json& error) {
     if (!value.is_number()) return;
     const double x = static_cast<double>(model) + at_, y = value;
     x_.push_back(x);
     y_.push_back(y);
     if (!error.is_number()) return;
-    const double half = errors * error.get<double>();
+    const auto half = error.get<double>();
     bars_x_.insert(bars_x_.end(), {x, x, kGap});
     bars_y_.insert(bars_y_.end(), {y - half, y + half, kGap});
   }
@@ -76,9 +75,9 @@ plot::Panel draw_test(const json& store, const TestName& name) {
     for (const json& row : store.at(list)) {
       if (name_of(row) != name) continue;
       panel.x_ticks.push_back({static_cast<double>(models), row.at("model")});
-      published.add(models, row.at("published"), row.at("published_error"), 1);
+      published.add(models, row.at("published"), row.at("published_error"));
       if (row.contains("ours")) {
-        ours.add(models, row.at("ours"), row.at("standard_error"), kTwoSided95);
+        ours.add(models, row.at("ours"), row.at("standard_error"));
         if (row.at("runs").size() > 1)
           for (const json& run : row.at("runs")) ours.add_seed(models, run);
       }

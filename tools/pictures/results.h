@@ -7,8 +7,8 @@
 
 namespace npzoo {
 
-/// Draws stores of results (tools/reproduce/results_store.h): a panel for each test and figure, in it our mean and each
-/// seed beside the published figure, model by model. Bars are 95 % intervals of ours, and what the source prints.
+/// Draws stores of results (tools/reproduce/results_store.h). Each test and figure has a panel. For each model it shows
+/// our mean and seeds beside the published figure. Bars are our standard error, and the ± that the source prints.
 /// Throws Error if no store has a row.
 plot::Figure draw_results(std::span<const JsonValue> stores);
 

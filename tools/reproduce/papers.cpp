@@ -23,7 +23,7 @@ using nlohmann::json;
 constexpr RowState kStates[] = {RowState::done,   RowState::running, RowState::begun,
                                 RowState::failed, RowState::owed,    RowState::impossible};
 
-/// Seeds with a whole training of each model that are in the file of results.
+/// Returns the seeds of each model in the file of results.
 std::map<std::string, std::set<std::uint64_t>> collected_seeds(const ReproduceOptions& c, const Protocol& protocol) {
   std::map<std::string, std::set<std::uint64_t>> seeds;
   const std::filesystem::path path = results_path(c.results, protocol);
@@ -34,7 +34,7 @@ std::map<std::string, std::set<std::uint64_t>> collected_seeds(const ReproduceOp
   return seeds;
 }
 
-/// The row of a model: done if a seed is, or else how far the furthest seed is.
+/// Returns the row of a model: done if one seed is done, else the progress of the furthest seed.
 MatrixRow row_of(const Protocol& protocol, const std::string& model, const std::vector<RunEnd>& runs, bool whole,
                  std::set<std::uint64_t> seeds) {
   MatrixRow row{.protocol = protocol.name, .model = model};
@@ -92,12 +92,16 @@ const std::vector<Paper>& papers() {
   return all;
 }
 
+std::string paper_names() {
+  std::string names;
+  for (const Paper& paper : papers()) names += fmt::format("{}{}", names.empty() ? "" : ", ", paper.name);
+  return names;
+}
+
 const Paper& find_paper(const std::string& name) {
   const auto found = std::ranges::find(papers(), name, &Paper::name);
   if (found != papers().end()) return *found;
-  std::vector<std::string> names;
-  for (const Paper& paper : papers()) names.emplace_back(paper.name);
-  fail("[reproduce] there is no paper '{}', expected {}", name, fmt::join(names, ", "));
+  fail("[reproduce] there is no paper '{}', expected {}", name, paper_names());
 }
 
 std::vector<std::string> models_of(const Paper& paper, const Protocol& protocol,

@@ -10,24 +10,26 @@
 
 namespace npzoo {
 
-/// A paper whose tables or figures some protocols have.
+/// A paper, and the protocols of its tables and figures.
 struct Paper {
   const char* name;  // as --paper takes it
   const char* title;
-  std::vector<const char*> protocols, models;  // that it has
+  std::vector<const char*> protocols, models;
 };
 
 const std::vector<Paper>& papers();
+/// Returns the names of all papers with ", " between them.
+std::string paper_names();
 /// Throws Error for another name.
 const Paper& find_paper(const std::string& name);
 
-/// The models of the paper that have a preset in the protocol; if `asked` is not empty, those of them that are in it.
+/// Returns the models of the paper that have a preset in the protocol. If `asked` is not empty, keeps only those in it.
 std::vector<std::string> models_of(const Paper& paper, const Protocol& protocol, const std::vector<std::string>& asked);
 
 /// Returns why tasks of the protocol cannot be drawn here, in one line; empty if they can.
 std::string missing_data(const Protocol& protocol);
 
-/// How far one model under one protocol is.
+/// State of one model under one protocol.
 enum class RowState : std::uint8_t {
   done,        // all updates, scored
   running,     // by another process
@@ -45,7 +47,8 @@ struct MatrixRow {
   std::string note{};
 };
 
-/// The rows of `options.models` under the protocol `options.table`. `missing` is what `missing_data` returned.
+/// Returns a row for each of `options.models` under the protocol `options.table`. `missing` is the result of
+/// `missing_data`.
 std::vector<MatrixRow> matrix_rows(const ReproduceOptions& options, const std::string& missing);
 
 void print_matrix(const Paper& paper, std::span<const MatrixRow> rows);

@@ -47,7 +47,7 @@ class TableRun {
   /// Takes over an error that another rank met.
   void fail_as(const std::string& error) { error_ = error; }
 
-  /// Whether another process is at work in the directory.
+  /// Returns true if another process works in the directory.
   bool elsewhere() const;
 
   /// The commands that are still needed, one after the other (see ProcessQueue::Chain). None if another process has

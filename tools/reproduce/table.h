@@ -13,7 +13,7 @@
 
 namespace npzoo {
 
-/// What `npzoo reproduce` is asked for.
+/// Options of `npzoo reproduce`.
 struct ReproduceOptions {
   CommonOptions common;
   std::string table;                // a protocol, by name or path
@@ -33,20 +33,20 @@ struct Shard {
   bool has(std::size_t run) const { return static_cast<std::int64_t>(run) % count == index; }
 };
 
-/// Reads --shard: number from 1 on, /, how many there are. The whole if the text is empty.
+/// Reads --shard, such as 2/4 for the second of four. An empty text means the whole.
 Shard read_shard(const std::string& text);
 
-/// How far one model with one seed is.
+/// Progress of one model with one seed.
 struct RunEnd {
   std::string model;
   std::uint64_t seed = 0;
-  std::int64_t steps = 0;  // made so far
+  std::int64_t steps = 0;  // updates so far
   bool done = false;       // trained and evaluated
-  bool elsewhere = false;  // another process is at it; only `look_at_runs` says
-  std::string error;       // of one that failed, in one line
+  bool elsewhere = false;  // another process works on it; set by `look_at_runs` alone
+  std::string error;       // one line; empty unless the run failed
 };
 
-/// The end of a table.
+/// Result of `reproduce_table`.
 struct TableEnd {
   Protocol protocol;  // with the number of steps that was asked for
   std::int64_t batches = 0;
@@ -56,11 +56,11 @@ struct TableEnd {
   JsonValue store{};           // null for a part of the runs, and where another rank leads
 };
 
-/// How far the runs are, without running anything.
+/// Reads the progress of the runs. Runs nothing.
 std::vector<RunEnd> look_at_runs(const ReproduceOptions& options);
 
-/// Trains and evaluates the runs of a table that have no results, and collects their results; with `report` only reads
-/// what was collected. Throws Error for a request that cannot be met; a run that fails is one of the ends.
+/// Trains and evaluates the runs of a table that have no results, and collects their results. With `report` it only
+/// reads collected results. Throws Error for wrong options. A failed run is no Error: its `error` is set.
 TableEnd reproduce_table(const ReproduceOptions& options, Job& job);
 
 }  // namespace npzoo

@@ -21,7 +21,7 @@ inline Windows of_all_channels(Windows w) {
   return w;
 }
 
-/// Some windows side by side, by the rows of the kernel that lie within the image. `x` is the first window's first tap.
+/// Computes neighbouring windows from the kernel rows within the image. `x` is the first tap of the first window.
 template <class T, int windows>
 void correlate_side_by_side(const Correlation<T>& p, const RowRange& rows, const T* x, std::int64_t x_row, T* y) {
   const Windows& w = p.windows;
@@ -42,7 +42,7 @@ void correlate_side_by_side(const Correlation<T>& p, const RowRange& rows, const
   });
 }
 
-/// A row of windows from `column` on: as many side by side as there are registers for, then half as many, and so on.
+/// Computes a row of windows from `column` on, `windows` at a time, the rest by half as many, and so on.
 template <class T, int windows = kSums>
 void correlate_columns(const Correlation<T>& p, const RowRange& rows, const View<T>& x, std::int64_t column,
                        std::int64_t columns, T* y) {
@@ -82,7 +82,7 @@ void add_neighbouring_taps(const Windows& w, const RowRange& rows, std::int64_t 
   });
 }
 
-/// A row of taps from `tap` on, cut as rows of windows are.
+/// Adds to a row of taps from `tap` on, `taps` at a time, the rest by half as many, and so on.
 template <class T, int taps = kSums>
 void add_taps(const Windows& w, const RowRange& rows, std::int64_t columns, const T* x, std::int64_t x_row,
               const T* d_y, T* d_weight, std::int64_t tap = 0) {
@@ -92,7 +92,7 @@ void add_taps(const Windows& w, const RowRange& rows, std::int64_t columns, cons
   if constexpr (taps > 1) add_taps<T, taps / 2>(w, rows, columns, x, x_row, d_y, d_weight, tap);
 }
 
-/// A block's part of the gradient of the weights, added to `d_weight`.
+/// Adds a block's part of the gradient of the weights to `d_weight`.
 template <class T>
 void add_depthwise_weights(const CorrelationWeights<T>& p, const Block& block, T* d_weight) {
   const Windows& w = p.windows;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which windows of an image a thread works with at a time, and the part of the image that they see. Only kernel sources
-// include it.
+// Cuts the windows of an image into blocks, one for a thread at a time, and gives views of the image that a block
+// reads. Only kernel sources include it.
 
 #include "npzoo/engine/cpu/gemm_block.h"
 #include "npzoo/ops/convolution/kernels.h"
@@ -20,7 +20,7 @@ struct Block {
   std::int64_t image, row, rows, column, columns;
 };
 
-/// All of them. They depend on the extents alone.
+/// All blocks of some images. They depend on the extents alone.
 class Blocks {
  public:
   Blocks(const Windows& w, std::int64_t element) : w_(w) {
