@@ -28,6 +28,7 @@ import tempfile
 import threading
 import time
 
+import mps
 from kernel_sources import ROOT, fingerprints, kernel_sources, with_includes
 from machine import first_line, gpu_driver
 
@@ -37,7 +38,7 @@ MODELS = ["tnp-d", "tnp-kr-full", "tnp-kr-fast", "eqtnp", "lbanp", "cmanp", "cnp
 LIMIT = 1800  # s of a program
 # Allowed difference of a log-likelihood between devices, for weights after few updates.
 AGREEMENT = 1e-3
-# The test programs share memory with the host. Beside other programs they take more than five times as long.
+# The test programs share memory with the host. Beside programs that take turns they need more than five times as long.
 ALONE = ("build", "test_", "gradcheck")
 SANITIZERS = ["memcheck", "racecheck", "initcheck", "synccheck"]
 SANITIZER_ERRORS = 86  # exit status
@@ -70,13 +71,13 @@ class Programs:
     def __init__(self):
         self.running, self.lock, self.closed = set(), threading.Lock(), False
 
-    def start(self, command):
+    def start(self, command, environment):
         with self.lock:
             if self.closed:
                 raise Failed("interrupted")
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                        stderr=subprocess.PIPE, text=True, errors="replace", cwd=ROOT,
-                                       env={**os.environ, "NPZOO_SOURCE_ROOT": str(ROOT)}, start_new_session=True)
+                                       env={**environment, "NPZOO_SOURCE_ROOT": str(ROOT)}, start_new_session=True)
             self.running.add(process)
             return process
 
@@ -95,7 +96,8 @@ class Programs:
 
 class Checks:
     def __init__(self, options):
-        self.build, self.device, self.quick, self.jobs = options.build, options.device, options.quick, options.jobs
+        self.build, self.device, self.quick = options.build, options.device, options.quick
+        self.parts = options.jobs if options.mps else 1  # of a test program, at a time
         self.npzoo = self.build / "tools/npzoo"
         self.programs = Programs()
         self.folder = self.log = None  # of one check
@@ -103,11 +105,11 @@ class Checks:
         self.steps, self.batch, self.repeats = (3, 2, 3) if emulated else (30, 16, 10 if self.quick else 100)
         self.models = MODELS[:1] if self.quick else MODELS
 
-    def run(self, command, limit=LIMIT):
+    def run(self, command, limit=LIMIT, environment=os.environ):
         """(exit status, standard output, standard error)"""
         command = list(map(str, command))
         try:
-            process = self.programs.start(command)
+            process = self.programs.start(command, environment)
         except OSError as error:
             raise Failed(f"{command[0]} cannot be started: {error.strerror}") from None
         try:
@@ -152,13 +154,29 @@ class Checks:
         return f"newer than {len(files)} files"
 
     def check_suite(self, suite):
-        status, out, errors = self.run([self.build / f"tests/test_{suite}", "--device", self.device])
-        summary = re.search(r"test cases:\s*(\d+)\s*\|\s*(\d+) passed\s*\|\s*(\d+) failed[^\n]*", out)
-        if status == 0 and summary and int(summary[2]) > 0:
-            return " ".join(summary[0].split())
+        """Runs all tests, in parts of few cases each where parts run at the same time: some cases take far longer than others."""
+        program = [self.build / f"tests/test_{suite}", "--device", self.device]
+        _, out, errors = self.run([*program, "--count"])
+        counted = re.search(r"(?:matching|passing) the current filters: (\d+)", out)
+        if not counted:
+            raise Failed(why(1, out, errors))
+        cases = int(counted[1])
+        size = -(-cases // (8 * self.parts if self.parts > 1 else 1))
+        parts = [[*program, f"--first={first}", f"--last={min(first + size - 1, cases)}"] for first in range(1, cases + 1, size)]
+        with concurrent.futures.ThreadPoolExecutor(self.parts) as pool:
+            failed = [name for names in pool.map(self.failures, parts) for name in names]
+        if failed or cases == 0:
+            raise Failed("; ".join([f"{len(failed)} of {cases} test cases failed", *failed[:5]]))
+        return f"{cases} test cases passed"
+
+    def failures(self, command):
+        """Returns the names of the test cases that failed, or what else happened."""
+        status, out, errors = self.run(command)
+        if status == 0:
+            return []
         blocks = [block for block in re.split(r"^={20,}$", out, flags=re.MULTILINE) if " ERROR: " in block]
         failed = dict.fromkeys(re.findall(r"^TEST CASE:\s*(.+)$", "\n".join(blocks), re.MULTILINE))
-        raise Failed("; ".join([*list(failed)[:5], why(status, "", errors)] if failed else [why(status, out, errors)]))
+        return list(failed) or [why(status, out, errors)]
 
     def check_gradients(self):
         result = self.answer(["gradcheck", "--device", self.device])
@@ -210,7 +228,7 @@ class Checks:
         out, steps = self.folder / "stopped", 20 if self.device == "emulated" else 5000
         process = self.programs.start(
             list(map(str, [self.npzoo, "train", "--protocol", PROTOCOL, "--model", model, "--steps", steps, "--batch",
-                           2, "--device", self.device, "--checkpoint-every", 1, "--out", out])))
+                           2, "--device", self.device, "--checkpoint-every", 1, "--out", out])), os.environ)
         checkpoint = out / "checkpoint.safetensors"
         try:
             deadline = time.monotonic() + 300
@@ -238,7 +256,8 @@ class Checks:
         program = tool("compute-sanitizer")
         if not program:
             raise Skipped("there is no compute-sanitizer")
-        status, out, errors = self.run([program, "--tool", what, "--error-exitcode", SANITIZER_ERRORS, *command])
+        status, out, errors = self.run([program, "--tool", what, "--error-exitcode", SANITIZER_ERRORS, *command],
+                                    environment=mps.without())
         summary = [line.lstrip("= ") for line in re.findall(r"^=+ \w+ SUMMARY: .*$", out + errors, re.MULTILINE)]
         if status == 0 and summary and not re.search(r"\b[1-9]\d* errors?\b", summary[-1]):
             return summary[-1]
@@ -419,10 +438,14 @@ def parse_options():
     parser.add_argument("--device", choices=["cuda", "emulated"], default="cuda")
     parser.add_argument("--quick", action="store_true", help="fewer models, repetitions and sanitized tests")
     parser.add_argument("--jobs", type=int, default=1, help="trainings and sanitizers that run at a time")
+    parser.add_argument("--mps", action="store_true",
+                        help="they use the GPU at the same time, and so do parts of the test programs; sanitizers take turns")
     parser.add_argument("--checks", help="only those whose names have one of these words in them, like test_,memcheck")
     parser.add_argument("--resume", type=pathlib.Path, metavar="RECORD", help="run only what has not passed there")
     parser.add_argument("--out", type=pathlib.Path, help="the record's path; of an emulated device there is none without it")
     options = parser.parse_args()
+    if options.mps and options.device != "cuda":
+        parser.error(f"--mps and --device {options.device}; expected: --device cuda")
     if options.jobs < 1:
         parser.error(f"--jobs {options.jobs}; expected: at least 1")
     options.build = options.build.resolve()
@@ -439,7 +462,7 @@ def main():
         record = {**describe(options), "checks": [], "sources": fingerprints()}
         logs = options.build / "gpu-check"
         logs.mkdir(exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix="npzoo-") as folder:
+        with mps.service() if options.mps else contextlib.nullcontext(), tempfile.TemporaryDirectory(prefix="npzoo-") as folder:
             perform_all(options, Checks(options), pathlib.Path(folder), record, logs)
     except (OSError, ValueError) as error:
         print(f"gpu_check.py: error: {error}", file=sys.stderr)

@@ -18,15 +18,16 @@ processor time of a few updates (`npzoo bench train-step`).
 
 import argparse
 import collections
+import contextlib
 import json
 import os
 import pathlib
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
+
+import mps
 
 Training = collections.namedtuple("Training", "name flags")
 PATIENCE = 60  # s for a checkpoint
@@ -120,16 +121,6 @@ def estimate(options, listed):
     return 0
 
 
-def start_mps(folder):
-    """Starts the service for this process and its children; returns its program."""
-    program = shutil.which("nvidia-cuda-mps-control") or shutil.which("/usr/local/nvidia/bin/nvidia-cuda-mps-control")
-    if not program:
-        sys.exit("train_many.py: --mps found, and no program nvidia-cuda-mps-control, which comes with NVIDIA's driver")
-    os.environ["CUDA_MPS_PIPE_DIRECTORY"] = os.environ["CUDA_MPS_LOG_DIRECTORY"] = folder
-    subprocess.run([program, "-d"], check=True)
-    return program
-
-
 def parse_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("npzoo", type=pathlib.Path)
@@ -156,13 +147,8 @@ def main():
         return estimate(options, waiting)
     options.out.mkdir(parents=True, exist_ok=True)
     pool = Pool(options)
-    with tempfile.TemporaryDirectory(prefix="npzoo-mps-") as folder:
-        mps = start_mps(folder) if options.mps else None
-        try:
-            failed = pool.run(waiting)
-        finally:
-            if mps:
-                subprocess.run([mps], input="quit\n", text=True, stdout=subprocess.DEVNULL)
+    with mps.service() if options.mps else contextlib.nullcontext():
+        failed = pool.run(waiting)
     return 130 if pool.stopped else 1 if failed else 0
 
 
