@@ -340,6 +340,8 @@ def perform(name, check, folder, checks, logs):
         status, detail = "failed", str(reason)
     except Exception as error:
         status, detail = "failed", f"{type(error).__name__}: {error}"
+    if checks.programs.closed:
+        status, detail = "skipped", "interrupted"
     seconds = round(time.monotonic() - begin, 1)
     shutil.rmtree(checks.folder, ignore_errors=True)
     print(f"{status:<8}{seconds:>8.1f} s  {name}: {detail}", file=sys.stderr, flush=True)

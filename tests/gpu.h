@@ -19,6 +19,8 @@ inline bool has_gpu() {
 /// Whether the tests run on the emulated device, where a kernel takes about a thousand times as long.
 inline bool on_emulated_gpu() { return default_device() == Device::cuda && active_gpu() == Gpu::emulated; }
 
+inline bool on_hardware_gpu() { return default_device() == Device::cuda && active_gpu() != Gpu::emulated; }
+
 /// While it lives, tensors are made on the CUDA device.
 struct OnGpu {
   DeviceScope scope{Device::cuda};

@@ -270,14 +270,15 @@ inline Tensor target_nll(const Model& model, const Task& task) {
   return nll(*model.query(*state, task.xt), task.yt);
 }
 
-/// Bytes that `f` needs at most besides those that are in use.
+/// Bytes of the default device that `f` needs at most besides those that are in use.
 template <class F>
 std::int64_t peak_bytes(const F& f) {
   f();  // what is kept between calls is there from now on
-  reset_peak_memory();
-  const std::int64_t before = memory_stats().live_bytes;
+  const Device device = default_device();
+  reset_peak_memory(device);
+  const std::int64_t before = memory_stats(device).live_bytes;
   f();
-  return memory_stats().peak_live_bytes - before;
+  return memory_stats(device).peak_live_bytes - before;
 }
 
 /// Gradients of a scalar with respect to every parameter, in their order.

@@ -31,7 +31,7 @@ const std::vector<AttentionInputs>& trained_inputs() {
 
     const auto& model = dynamic_cast<const TokenTransformer&>(trainer.model());
     const auto sampler = run.protocol.data->source({2, 9, Split::evaluation});
-    const Task task = sampler->task(0);
+    const Task task = sampler->task(0).to(default_device());
     Tensor h = model.embedder(concat({task.xc, task.yc}, -1));
     std::vector<AttentionInputs> found;
     for (const TransformerLayer& layer : model.encoder.layers) {
