@@ -62,7 +62,7 @@ ELSEWHERE = {
     ("tnp-kr/bo1d-periodic", "cnp"): ("full", "1 seed, 0.2676 ± 0.0162"),
     ("tnp-kr/bo1d-rbf", "tnp-d"): ("short", "6,000 of 100,000 updates"),
     ("tnp-kr/bo1d-rbf", "np"): ("short", "10,000 of 100,000 updates"),
-    ("tnp-kr/bo1d-rbf", "canp"): ("short", "6,000 of 100,000 updates"),
+    ("tnp-kr/bo1d-rbf", "canp"): ("full", "1 seed, 0.0313 ± 0.0061"),
     ("tnp-kr/bo1d-rbf", "anp"): ("short", "4,000 of 100,000 updates"),
     ("tnp-kr/bo1d-rbf", "bnp"): ("short", "5,000 of 100,000 updates"),
     ("tnp-kr/bo1d-rbf", "banp"): ("short", "3,000 of 100,000 updates"),
