@@ -198,8 +198,8 @@ def gain(store, row):
 
 
 def pattern(stores):
-    """Returns the common difference of the rows of a protocol. Their errors are not independent, since all share the test tasks."""
-    lines = []
+    """Returns a paragraph on the common difference of the rows of each protocol."""
+    sentences = []
     for store in stores:
         rows = [(gain(store, row), row) for _, row in compared([store]) if not row["collapsed"] and row["difference"] is not None]
         if len(rows) < 4:
@@ -211,10 +211,12 @@ def pattern(stores):
             if row["half_interval"] is not None and abs(value) > row["half_interval"]:
                 outside.setdefault((row["model"], "low" if value < 0 else "high"), []).append(row["test"])
         named = ", ".join(f"`{model}` {side} ({', '.join(tests)})" for (model, side), tests in outside.items()) or "none"
-        lines.append(f"`{store['protocol']}`: {low} of {len(rows)} rows without a collapse are worse than published; the mean "
-                     f"difference is {mean:+.3f} (+ is better). All rows of a test share its tasks, so their errors are not "
-                     f"independent. Outside the interval: {named}.")
-    return "".join(f"\n{textwrap.fill(line, 130)}\n" for line in lines)
+        sentences.append(f"`{store['protocol']}`: of {len(rows)} rows without a collapse, {low} {'is' if low == 1 else 'are'} worse than "
+                         f"published; mean difference {mean:+.3f} (+ is better). Outside the interval: {named}.")
+    if not sentences:
+        return ""
+    sentences.append("All rows of a test share its tasks, so their errors are not independent.")
+    return f"\n{textwrap.fill(' '.join(sentences), 150)}\n"
 
 
 def shown(stores):
