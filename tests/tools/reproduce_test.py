@@ -437,13 +437,13 @@ def reports_mean_difference_of_a_table():
     store("pattern").write_text(json.dumps(content))
     _, readme = made_report("pattern")
     readme = " ".join(readme.split())
-    expect("`small/table`: 3 of 4 rows without a collapse are worse than published; the mean difference is -0.018" in readme, readme)
+    expect("`small/table`: of 4 rows without a collapse, 3 are worse than published; mean difference -0.018" in readme, readme)
     expect("Outside the interval: `m3` low (rbf)." in readme, readme)
     content["metric"] = "nll"
     store("pattern").write_text(json.dumps(content))
     _, readme = made_report("pattern")
     readme = " ".join(readme.split())
-    expect("1 of 4 rows without a collapse are worse than published; the mean difference is +0.018" in readme and
+    expect("of 4 rows without a collapse, 1 is worse than published; mean difference +0.018" in readme and
            "`m3` high (rbf)" in readme, readme)
 
 
