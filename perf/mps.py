@@ -20,7 +20,6 @@ def service():
     program = shutil.which(PROGRAM) or shutil.which(f"/usr/local/nvidia/bin/{PROGRAM}")
     if not program:
         sys.exit(f"{os.path.basename(sys.argv[0])}: --mps found, and no program {PROGRAM}, which comes with NVIDIA's driver")
-    before = dict(os.environ)
     with tempfile.TemporaryDirectory(prefix="npzoo-mps-") as folder:
         os.environ[PIPES] = os.environ[LOGS] = folder
         subprocess.run([program, "-d"], check=True)
@@ -28,8 +27,7 @@ def service():
             yield
         finally:
             subprocess.run([program], input="quit\n", text=True, stdout=subprocess.DEVNULL)
-            os.environ.clear()
-            os.environ.update(before)
+            del os.environ[PIPES], os.environ[LOGS]
 
 
 def without():
