@@ -78,7 +78,7 @@ ELSEWHERE = {
     ("autoformer/exchange", "autoformer"): ("short", "a width of 64 instead of 512"),
     ("autoformer/exchange", "informer"): ("short", "a width of 64 instead of 512"),
 }
-TIMES = ("short", "on a CPU; on a GPU not timed")
+TIMES = ("short", "on a CPU; on an H100 only some of the larger sizes")
 
 R, B = "`npzoo reproduce {}`", "`npzoo bench scaling`, `perf/scaling_report.py`"
 
