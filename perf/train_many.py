@@ -35,7 +35,11 @@ TIMED = 5  # updates
 
 
 def trainings(path):
-    for number, line in enumerate(path.read_text().splitlines(), 1):
+    try:
+        lines = path.read_text().splitlines()
+    except OSError as error:
+        sys.exit(f"train_many.py: {path}: {error.strerror}; expected a list of trainings")
+    for number, line in enumerate(lines, 1):
         words = line.partition("#")[0].split()
         if not words:
             continue
