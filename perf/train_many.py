@@ -141,6 +141,8 @@ def parse_options():
     if options.mps and not options.device.startswith("cuda"):
         parser.error(f"--mps and --device {options.device}; expected: --device cuda")
     options.npzoo = options.npzoo.resolve()
+    if not os.access(options.npzoo, os.X_OK):
+        parser.error(f"{options.npzoo} cannot be run; expected the program npzoo")
     return options
 
 
