@@ -39,7 +39,7 @@ MODELS = ["tnp-d", "tnp-kr-full", "tnp-kr-fast", "eqtnp", "lbanp", "cmanp", "cnp
 LIMIT = 1800  # s of a program
 # Allowed difference of a log-likelihood between devices, for weights after few updates.
 AGREEMENT = 1e-3
-# The test programs share memory with the host. Beside programs that take turns they need more than five times as long.
+# The test programs share memory with the host. They need five times as long and more beside programs that take turns with them.
 ALONE = ("build", "test_", "gradcheck")
 SANITIZERS = ["memcheck", "racecheck", "initcheck", "synccheck"]
 SANITIZER_ERRORS = 86  # exit status
