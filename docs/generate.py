@@ -31,11 +31,11 @@ PAGES = {
     "perf/RESULTS.md": "results/tables.md",
     **{f"perf/results/{path.name}": f"results/measurements/{path.name}" for path in sorted((ROOT / "perf/results").glob("*.md"))},
 }
-# Public headers, in groups.
+# Public headers by the names that programs include, in groups. They lie in folders of the repository without `npzoo/`.
 HEADERS = {
     "Tensors and gradients": ["npzoo/engine/tensor.h", "npzoo/engine/tape.h", "npzoo/engine/draws.h", "npzoo/engine/module.h",
                               "npzoo/engine/init.h", "npzoo/engine/optim/optimiser.h", "npzoo/engine/error.h"],
-    "Operations": [f"npzoo/ops/{folder.name}/{folder.name}.h" for folder in sorted((ROOT / "npzoo/ops").iterdir())
+    "Operations": [f"npzoo/ops/{folder.name}/{folder.name}.h" for folder in sorted((ROOT / "ops").iterdir())
                    if (folder / f"{folder.name}.h").exists()],
     "Tasks and protocols": ["npzoo/datasets/task.h", "npzoo/datasets/task_source.h", "npzoo/datasets/task_config.h",
                             "npzoo/datasets/protocol.h"],
@@ -254,12 +254,13 @@ The [protocol language](../../protocol-language.md) explains the keys. Print thi
         for title, headers in HEADERS.items():
             pages = []
             for header in headers:
-                if not (ROOT / header).exists():
+                file = ROOT / header.removeprefix("npzoo/")
+                if not file.exists():
                     self.errors.append(f"docs/generate.py: no header {header}")
                     continue
                 page = header.removesuffix(".h")
                 pages.append(f"{pathlib.Path(header).name} </reference/headers/{page}>")
-                text = cpp_reference.page(header, (ROOT / header).read_text())
+                text = cpp_reference.page(header, file.read_text())
                 if not re.search(r"^## `", text, re.MULTILINE) or re.search(r"^## $", text, re.MULTILINE):
                     self.errors.append(f"docs/cpp_reference.py: {header} has a declaration whose name is not found")
                 self.write(f"reference/headers/{page}.md", text)

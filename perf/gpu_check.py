@@ -30,7 +30,7 @@ import threading
 import time
 
 import mps
-from kernel_sources import ROOT, fingerprints, kernel_sources, with_includes
+from kernel_sources import ROOT, file_of, fingerprints, kernel_sources, with_includes
 from machine import first_line, gpu_driver
 
 SUITES = ["engine", "ops", "datasets", "models"]
@@ -149,7 +149,7 @@ class Checks:
     def check_build(self):
         program = self.build / "tests/test_ops"
         files = sorted({name for source in kernel_sources() for name in with_includes(source)})
-        newer = [name for name in files if (ROOT / name).stat().st_mtime > program.stat().st_mtime]
+        newer = [name for name in files if file_of(name, ROOT).stat().st_mtime > program.stat().st_mtime]
         if newer:
             raise Failed(f"{newer[0]} is newer than {program}: build first")
         return f"newer than {len(files)} files"

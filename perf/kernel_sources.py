@@ -11,31 +11,42 @@ TOKEN = re.compile(rb"""(?P<comment>//(?:\\\n|[^\n])*|/\*.*?\*/)
                        |R"(?P<mark>[^()\\\s]{0,16})\(.*?\)(?P=mark)"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+'
                        |\b[0-9](?:'?[0-9A-Za-z_.])*""", re.DOTALL | re.VERBOSE)
 INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
+LIBRARY = ("engine", "ops", "datasets", "models")  # folders that `#include` finds below npzoo/
 STATUSES = ("passed", "failed", "skipped")
 REQUIRED = ("test_engine", "test_ops")  # the checks that run every kernel
 SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
+def name_of(path):
+    """The name by which `#include` finds a file, from its path below the root. Records of runs use it."""
+    return ("npzoo/" if path.parts[0] in LIBRARY else "") + path.as_posix()
+
+
+def file_of(name, root):
+    return root / name.removeprefix("npzoo/")
+
+
 def kernel_sources(root=ROOT):
-    """Paths from the root, sorted; none of build folders."""
+    """Names, sorted; none of build folders."""
     found = (path.relative_to(root) for path in root.rglob("*_cuda.cu"))
-    return sorted(path.as_posix() for path in found if not path.parts[0].startswith(("build", ".")))
+    return sorted(name_of(path) for path in found if not path.parts[0].startswith(("build", ".")))
 
 
 def with_includes(source, root=ROOT):
-    """The file and all that it includes from the repository, and that in turn: a dictionary from path to bytes. Includes
+    """The file and all that it includes from the repository, and that in turn: a dictionary from name to bytes. Includes
     count under any condition."""
     root = root.resolve()
-    contents, waiting = {}, [(root / source).resolve()]
+    contents, waiting = {}, [file_of(source, root).resolve()]
     while waiting:
         path = waiting.pop()
-        name = path.relative_to(root).as_posix()
+        name = name_of(path.relative_to(root))
         if name in contents:
             continue
         contents[name] = path.read_bytes()
         for included in INCLUDE.findall(contents[name]):
-            for folder in (path.parent, root):
-                candidate = (folder / included.decode(errors="replace")).resolve()
+            included = included.decode(errors="replace")
+            for candidate in (path.parent / included, file_of(included, root)):
+                candidate = candidate.resolve()
                 if candidate.is_file() and candidate.is_relative_to(root):
                     waiting.append(candidate)
                     break

@@ -3,7 +3,7 @@
 A Gaussian process of an unknown constant mean. Its kernel is one exponential, or a smooth short one (Matérn 3/2) beside a
 rough one so long that its variogram is linear; either has a nugget and one ratio between the ranges along the axes. It is
 fitted once, by restricted maximum likelihood on random blocks of several widths. Targets are answered in tiles of near ones
-that share neighbours, much as `npzoo/models/applications/tables/local_contexts` chooses them for cells; the variance of each tile is that of its neighbours.
+that share neighbours, much as `models/applications/tables/local_contexts` chooses them for cells; the variance of each tile is that of its neighbours.
 """
 
 import dataclasses

@@ -62,7 +62,7 @@ def main():
     unknown = set(options.trials) - set(TRIALS)
     if unknown:
         parser.error(f"no trial {', '.join(sorted(unknown))}; there are: {'; '.join(TRIALS)}")
-    rules = (pathlib.Path(__file__).parents[1] / "npzoo/datasets/protocols/tnp/gp-rbf.toml").read_text()
+    rules = (pathlib.Path(__file__).parents[1] / "datasets/protocols/tnp/gp-rbf.toml").read_text()
     for name in options.trials or TRIALS:
         row = run(options.program, rules, options.out / re.sub(r"\W+", "-", name).strip("-"), *TRIALS[name])
         print(f"{name:<32} {row['exact_gap']:.3f} ± {row['exact_gap_error']:.3f}", flush=True)

@@ -22,7 +22,7 @@ def expect(condition, *what):
 
 def write(root, files):
     for name, text in files.items():
-        path = root / name
+        path = ks.file_of(name, root)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
 

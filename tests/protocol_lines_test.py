@@ -15,7 +15,7 @@ STRING = r'"((?:[^"\\]|\\.)*)"'
 READ = re.compile(rf'\b(?:\w+)\.(?:{METHODS})\(\s*{STRING},\s*((?:{STRING}\s*)+)')
 NAMED = re.compile(rf"\bKeyLine k\w+ =\s*((?:{STRING}\s*)+);")
 # Readers of other files: a search space, a process to score events by, and stored expectations.
-OTHERS = {"npzoo/models/applications/optimise/search_space.cpp", "npzoo/datasets/events/scores.cpp", "npzoo/datasets/expectation.cpp"}
+OTHERS = {"models/applications/optimise/search_space.cpp", "datasets/events/scores.cpp", "datasets/expectation.cpp"}
 
 
 def joined(literals):
@@ -39,10 +39,10 @@ def main():
     example = 'a.size("k", "one "\n  "line", 3); constexpr KeyLine kB = "two"; b.get<bool>("c", "three \\"x\\"")'
     assert sorted(lines_in(example)) == ["one line", 'three "x"', "two"], lines_in(example)
     known, found, missing = printed(sys.argv[1]), 0, []
-    for folder in ("npzoo/datasets", "npzoo/models"):
+    for folder in ("datasets", "models"):
         for path in sorted((ROOT / folder).rglob("*")):
             name = str(path.relative_to(ROOT))
-            if path.suffix not in (".h", ".cpp") or name in OTHERS or name == "npzoo/datasets/toml_reader.h":
+            if path.suffix not in (".h", ".cpp") or name in OTHERS or name == "datasets/toml_reader.h":
                 continue
             for line in lines_in(path.read_text()):
                 found += 1

@@ -22,7 +22,7 @@ if [ -z "$build" ]; then
   ninja -C "$build" >&2
 fi
 
-! grep -q 'kHasGeneric = false' "$build/npzoo/engine/config.h" ||
+! grep -q 'kHasGeneric = false' "$build/engine/config.h" ||
   say 'warning: this build (-Disas=only-native) runs on processors of this kind alone'
 say '[2/3] collecting files'
 work=$(mktemp -d)

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-ISAS = ('generic', 'avx2', 'avx512')  # as in npzoo/engine/cpu/context.h
+ISAS = ('generic', 'avx2', 'avx512')  # as in engine/cpu/context.h
 SYMBOL = re.compile(r'^ *\d+: +[0-9a-f]+ +\S+ +\S+ +(?:WEAK|UNIQUE) .* +(?!UND)\S+ (\S+)$', re.MULTILINE)
 GROUP = re.compile(r'^COMDAT group section .* \[(\S+)\] contains', re.MULTILINE)
 

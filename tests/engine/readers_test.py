@@ -7,12 +7,12 @@ import sys
 
 ROOT = pathlib.Path(sys.argv[1])
 PARSERS = {
-    r"\bjson::(parse|sax_parse|accept|from_\w+)\(": {"npzoo/engine/io/json.cpp", "npzoo/engine/io/safetensors_header.cpp"},
-    r"\btoml::parse(_file)?\(": {"npzoo/engine/io/toml.cpp"},
-    r"#include <toml\+\+": {"npzoo/engine/io/toml.h"},
+    r"\bjson::(parse|sax_parse|accept|from_\w+)\(": {"engine/io/json.cpp", "engine/io/safetensors_header.cpp"},
+    r"\btoml::parse(_file)?\(": {"engine/io/toml.cpp"},
+    r"#include <toml\+\+": {"engine/io/toml.h"},
 }
 
-sources = [path for part in ("npzoo", "python", "tools", "perf")
+sources = [path for part in ("engine", "ops", "datasets", "models", "python", "tools", "perf")
            for path in (ROOT / part).rglob("*") if path.suffix in (".h", ".cpp", ".cu")]
 if len(sources) < 300:
     sys.exit(f"{len(sources)} sources under {ROOT}, expected all of them")

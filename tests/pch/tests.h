@@ -2,4 +2,4 @@
 
 #include <doctest/doctest.h>
 
-#include "../../pch/host.h"
+#include "../../engine/pch/host.h"

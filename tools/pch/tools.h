@@ -1,3 +1,3 @@
 // Precompiled for programs. Each file includes what it uses all the same.
 
-#include "../../pch/host.h"
+#include "../../engine/pch/host.h"
