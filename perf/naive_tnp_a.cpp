@@ -18,6 +18,7 @@
 #include "tools/cli/common_options.h"
 
 using namespace npzoo;
+using namespace npzoo::tools;
 
 namespace {
 

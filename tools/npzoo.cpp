@@ -1,3 +1,3 @@
 #include "tools/program.h"
 
-int main(int argc, char** argv) { return npzoo::run_npzoo(argc, argv); }
+int main(int argc, char** argv) { return npzoo::tools::run_npzoo(argc, argv); }

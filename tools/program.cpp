@@ -17,7 +17,7 @@
 #include "tools/cli/interrupt.h"
 #include "tools/cli/messages.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -80,4 +80,4 @@ int run_npzoo(int argc, const char* const* argv) {
   }
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

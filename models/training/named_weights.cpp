@@ -33,7 +33,7 @@ std::vector<fs::path> folders_nearby() {
   for (int i = 0; i <= kFoldersAbove && !above.empty(); ++i) {
     folders.push_back(above / "share" / "npzoo" / "weights");
     std::error_code error;
-    if (fs::exists(above / "npzoo" / "exports.map", error)) folders.push_back(above / "weights");
+    if (fs::exists(above / "tools" / "package" / "exports.map", error)) folders.push_back(above / "weights");
     above = above == above.root_path() ? fs::path() : above.parent_path();
   }
   return folders;

@@ -11,6 +11,7 @@
 namespace npzoo::python {
 
 using namespace nb::literals;
+using namespace tools;
 
 namespace {
 

@@ -9,6 +9,7 @@ namespace npzoo::python {
 
 namespace nb = nanobind;
 using namespace nb::literals;
+using namespace tools;
 
 namespace {
 

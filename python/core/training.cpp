@@ -24,6 +24,7 @@
 namespace npzoo::python {
 
 using namespace nb::literals;
+using namespace tools;
 
 namespace {
 

@@ -12,8 +12,9 @@
 
 namespace fs = std::filesystem;
 using namespace npzoo;
+using namespace npzoo::tools;
 using namespace npzoo::testing;
-using namespace npzoo::plot;
+using namespace npzoo::tools::plot;
 
 namespace {
 

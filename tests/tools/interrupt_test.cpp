@@ -5,7 +5,7 @@
 #include <future>
 #include <optional>
 
-using npzoo::InterruptGuard;
+using npzoo::tools::InterruptGuard;
 
 namespace {
 

@@ -10,6 +10,7 @@
 #include "npzoo/engine/random.h"
 
 using namespace npzoo;
+using namespace npzoo::tools;
 
 TEST_CASE("json value: its sources, and how they are printed") {
   CHECK(JsonValue().dump() == "null");

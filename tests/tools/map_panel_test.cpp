@@ -3,8 +3,9 @@
 #include "tests/testing.h"
 
 using namespace npzoo;
+using namespace npzoo::tools;
 using namespace npzoo::testing;
-using namespace npzoo::plot;
+using namespace npzoo::tools::plot;
 
 namespace {
 

@@ -13,6 +13,7 @@
 #include "npzoo/engine/io/file.h"
 
 using namespace npzoo;
+using namespace npzoo::tools;
 
 namespace {
 

@@ -8,6 +8,7 @@
 #include "tests/testing.h"
 
 using namespace npzoo;
+using namespace npzoo::tools;
 using npzoo::testing::TemporaryDirectory;
 
 namespace {

@@ -7,6 +7,7 @@
 #include <thread>
 
 using namespace npzoo;
+using namespace npzoo::tools;
 
 namespace {
 

@@ -9,6 +9,7 @@
 #include "tools/cli/json_tree.h"
 
 using namespace npzoo;
+using namespace npzoo::tools;
 using nlohmann::json;
 
 namespace {

@@ -6,7 +6,7 @@
 #include "npzoo/models/events/event_model.h"
 #include "tools/bench/support.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -88,4 +88,4 @@ double Forward::loss() const {
   return nll(*model_->query(*state, task_.xt), task_.yt).item();
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

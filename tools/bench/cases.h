@@ -4,7 +4,7 @@
 #include "npzoo/models/training/host_step.h"
 #include "tools/cli/common_options.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 /// A model, a batch of one fixed size and the seed of both. Sizes that are not given are the typical ones of the
 /// protocol: its batch, and as context the middle of the range of sizes; where targets are further points, half of all
@@ -63,4 +63,4 @@ class Forward {
   Draws draws_;
 };
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

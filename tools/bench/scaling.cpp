@@ -9,7 +9,7 @@
 #include "tools/bench/support.h"
 #include "tools/cli/progress.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -126,4 +126,4 @@ void print_scaling(const std::vector<ScalingRow>& rows) {
   }
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

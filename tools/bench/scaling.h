@@ -8,7 +8,7 @@
 #include "tools/bench/support.h"
 #include "tools/cli/flags.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 /// Sizes of tasks to measure.
 struct ScalingOptions {
@@ -54,4 +54,4 @@ JsonValue to_json(const std::vector<ScalingRow>& rows);
 /// The same as a table for people.
 void print_scaling(const std::vector<ScalingRow>& rows);
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

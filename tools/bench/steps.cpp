@@ -8,7 +8,7 @@
 #include "npzoo/engine/parallel.h"
 #include "tools/cli/progress.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -155,4 +155,4 @@ void report(const ModelBench& c, const char* what, const Protocol& protocol, con
   if (profile) print_profile(shares(*profile, s, threads), s, threads, peak);
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -7,7 +7,7 @@
 #include "tools/bench/support.h"
 #include "tools/cli/common_options.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 /// Options of commands that repeat one step.
 struct StepCounts {
@@ -42,4 +42,4 @@ void print_memory(const Steps& steps);
 void report(const ModelBench& c, const char* what, const Protocol& protocol, const Task& task, const Steps& steps,
             const StepProfile* profile = nullptr);
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

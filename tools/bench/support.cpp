@@ -20,7 +20,7 @@
 #include <malloc.h>
 #endif
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -146,4 +146,4 @@ JsonValue to_json(const MemoryPeaks& peaks) {
       {{"peak_live_bytes", peaks.live}, {"peak_reserved_bytes", peaks.reserved}, {"peak_rss_bytes", peaks.resident}});
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

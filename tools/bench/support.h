@@ -9,7 +9,7 @@
 #include "npzoo/engine/tensor.h"
 #include "tools/cli/json_value.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 /// Describes the machine: device and precision, isa and threads, and of a CUDA device the GPU, its driver and the
 /// commit.
@@ -59,4 +59,4 @@ class MemoryWatch {
   bool rss_was_reset_;
 };
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -7,7 +7,7 @@
 #include "npzoo/models/training/named_weights.h"
 #include "tools/cli/usage.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -112,4 +112,4 @@ std::vector<std::string> candidates(const Flags& program, std::string_view line)
   return completed(last, known, false);
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -6,7 +6,7 @@
 
 #include "tools/cli/flags.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 /// A topic of `npzoo help` that is no command.
 inline constexpr const char* kProtocolTopic = "protocol";
@@ -16,4 +16,4 @@ inline constexpr const char* kProtocolTopic = "protocol";
 /// that may follow. Empty if files are meant, or nothing is known.
 std::vector<std::string> candidates(const Flags& program, std::string_view line);
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

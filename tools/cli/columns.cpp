@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
-namespace npzoo {
+namespace npzoo::tools {
 
 void print_columns(std::span<const Column> columns) {
   const auto line = [&columns](const auto& cell_of) {
@@ -23,4 +23,4 @@ void print_columns(std::span<const Column> columns) {
     line([row](const Column& column) { return column.cells[row]; });
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace npzoo {
+namespace npzoo::tools {
 
 /// A column of a table in a terminal.
 struct Column {
@@ -15,4 +15,4 @@ struct Column {
 /// Prints titles and cells, each column as wide as its widest cell.
 void print_columns(std::span<const Column> columns);
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

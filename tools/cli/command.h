@@ -4,7 +4,7 @@
 #include <memory>
 #include <span>
 
-namespace npzoo {
+namespace npzoo::tools {
 
 class Flags;
 
@@ -61,4 +61,4 @@ struct NamedCommand {
 /// All commands in the order of --help; `bench` stands before its own. Made of the words in tools/meson.build.
 std::span<const NamedCommand> commands();
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -15,7 +15,7 @@
 #include "tools/cli/messages.h"
 #include "tools/cli/usage.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -163,4 +163,4 @@ int run_program(const std::string& name, const CommandInfo& info, int argc, cons
   return status ? *status : command->run();
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

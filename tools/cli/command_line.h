@@ -7,7 +7,7 @@
 #include "tools/cli/command.h"
 #include "tools/cli/flags.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 /// The command line of a program with several commands, npzoo.
 class CommandLine {
@@ -41,4 +41,4 @@ class CommandLine {
 /// The same for a program that is one command.
 int run_program(const std::string& name, const CommandInfo& info, int argc, const char* const* argv);
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -11,7 +11,7 @@ declarations = '\n'.join(f'extern const CommandInfo {symbol};' for symbol in sym
 rows = '\n'.join(f'    {{"{name}", &{symbol}}},' for name, symbol in zip(names, symbols))
 pathlib.Path(output).write_text(f'''#include "tools/cli/command.h"
 
-namespace npzoo {{
+namespace npzoo::tools {{
 
 {declarations}
 
@@ -25,5 +25,5 @@ constexpr NamedCommand kCommands[] = {{
 
 std::span<const NamedCommand> commands() {{ return kCommands; }}
 
-}}  // namespace npzoo
+}}  // namespace npzoo::tools
 ''')

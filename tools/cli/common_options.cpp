@@ -13,7 +13,7 @@
 #include "npzoo/engine/precision.h"
 #include "npzoo/engine/ranks/launcher.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -105,4 +105,4 @@ void apply(const CommonOptions& common) {
   set_matmul_precision(precision);
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -6,7 +6,7 @@
 #include "npzoo/datasets/protocol.h"
 #include "tools/cli/flags.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 /// Flags that mean the same in every command.
 struct CommonOptions {
@@ -36,7 +36,8 @@ struct ProtocolOptions {
 /// `flag`, "--protocol" or a word without a name, and --set.
 Flag add_flags(Flags& flags, ProtocolOptions& protocol, const std::string& help, const char* flag = "--protocol");
 
-/// The protocol that is named, with its changes.
+using npzoo::load_protocol;
+/// Loads the protocol that is named, with its changes.
 Protocol load_protocol(const ProtocolOptions& options);
 /// The same; without a name the changes are made to `own`.
 Protocol load_protocol(const ProtocolOptions& options, const Protocol& own);
@@ -44,4 +45,4 @@ Protocol load_protocol(const ProtocolOptions& options, const Protocol& own);
 /// Applies device, precision and threads. Throws Error if one is not available.
 void apply(const CommonOptions& common);
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

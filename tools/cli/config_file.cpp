@@ -12,7 +12,7 @@
 #include "npzoo/engine/io/toml.h"
 #include "tools/cli/usage.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -128,4 +128,4 @@ class ConfigFile {
 
 void apply_config(const Flags& program, const std::filesystem::path& path) { ConfigFile(path).apply(program); }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

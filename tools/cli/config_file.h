@@ -4,7 +4,7 @@
 
 #include "tools/cli/flags.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 /// Gives the flags of the program and its commands the values that a TOML file has for them, one table for each
 /// command, where the command line gave none. Every table is checked, that of another command too. Throws Error, naming
@@ -12,4 +12,4 @@ namespace npzoo {
 /// of another type or outside its range.
 void apply_config(const Flags& program, const std::filesystem::path& path);
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -12,7 +12,7 @@
 #include "npzoo/engine/io/safetensors_header.h"
 #include "npzoo/engine/words.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -102,4 +102,4 @@ std::vector<std::string> parse_list(const std::string& list) {
   }
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

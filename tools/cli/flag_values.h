@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace npzoo {
+namespace npzoo::tools {
 
 // Values of flags. These take the whole text or refuse it, in one line that says what was expected. Nothing is left to
 // the conversions of CLI11, for which -1 is an unsigned number and 1e20 an integer.
@@ -34,4 +34,4 @@ std::string parse_choice(const std::string& text, const std::vector<std::string>
 /// Splits a list at its commas.
 std::vector<std::string> parse_list(const std::string& list);
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -7,7 +7,7 @@
 
 #include "npzoo/engine/error.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -174,4 +174,4 @@ std::vector<Flag> Flags::all() const {
   return flags;
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -15,7 +15,7 @@ class App;
 class Option;
 }  // namespace CLI
 
-namespace npzoo {
+namespace npzoo::tools {
 
 /// Type of a flag's value, as --help shows it and as files of options must write it.
 enum class FlagType { flag, text, whole, number, bytes, texts, wholes, numbers };
@@ -190,4 +190,4 @@ Flag Flags::add(const std::string& name, T& value, const std::string& help, Flag
   return add_value(name, help, std::move(flag));
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

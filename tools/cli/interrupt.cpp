@@ -11,7 +11,7 @@
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/io/temporaries.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -135,4 +135,4 @@ CheckpointSignal::~CheckpointSignal() { ::sigaction(SIGUSR1, &before_, nullptr);
 
 bool CheckpointSignal::take() { return checkpoint_wanted.exchange(false); }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

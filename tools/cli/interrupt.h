@@ -5,7 +5,7 @@
 #include <memory>
 #include <stop_token>
 
-namespace npzoo {
+namespace npzoo::tools {
 
 /// The exit status of a command that was asked to stop, by whichever signal: what it had done is saved.
 constexpr int kInterruptedExit = 130;
@@ -56,4 +56,4 @@ class CheckpointSignal {
   struct sigaction before_ {};
 };
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

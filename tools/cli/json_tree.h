@@ -4,7 +4,7 @@
 
 #include "tools/cli/json_value.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 /// Implementation of JsonValue, also for files that read JSON.
 struct JsonTree {
@@ -13,4 +13,4 @@ struct JsonTree {
 
 inline JsonValue json_value(nlohmann::json value) { return JsonValue(JsonTree{std::move(value)}); }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

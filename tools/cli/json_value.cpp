@@ -4,7 +4,7 @@
 
 #include "tools/cli/json_tree.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 using nlohmann::json;
 
@@ -50,4 +50,4 @@ JsonValue JsonValue::number(std::uint64_t value) { return json_value(value); }
 
 void print_json(const JsonValue& result) { fmt::print("{}\n", result.dump(2)); }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-namespace npzoo {
+namespace npzoo::tools {
 
 struct JsonTree;  // see json_tree.h
 
@@ -76,4 +76,4 @@ class JsonValue {
 /// Prints the result of a command with --json.
 void print_json(const JsonValue& result);
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -7,7 +7,7 @@
 
 #include "npzoo/engine/config.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -117,4 +117,4 @@ std::string man_page(const Flags& program, const std::vector<std::string>& names
   return text + ".SH SEE ALSO\n" + see_also + "\n";
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

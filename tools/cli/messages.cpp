@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
-namespace npzoo {
+namespace npzoo::tools {
 
 std::string one_line(std::string text) {
   for (char& c : text)
@@ -37,4 +37,4 @@ void warn_of(const NumericalEvents& events) {
                events.failed_factorisations);
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -5,7 +5,7 @@
 
 #include "npzoo/models/numerical_events.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 /// For messages: names out of files from strangers may hold line ends and escape sequences, and a word of many hundred
 /// characters hides the rest of the line.
@@ -17,4 +17,4 @@ void print_error(std::string_view message);
 /// Prints one line on standard error for each kind of event that there was.
 void warn_of(const NumericalEvents& events);
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

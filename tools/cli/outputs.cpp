@@ -7,7 +7,7 @@
 #include "npzoo/engine/io/file.h"
 #include "npzoo/models/training/checkpoint.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 void check_outputs(std::string_view command, const CommonOptions& common, const std::vector<NamedFile>& outputs,
                    const std::vector<NamedFile>& inputs) {
@@ -42,4 +42,4 @@ void check_can_be_written(const std::filesystem::path& path) {
     static_cast<void>(AtomicFile(path));
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

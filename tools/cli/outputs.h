@@ -6,7 +6,7 @@
 
 #include "tools/cli/common_options.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 /// A file that a command line names; none if the path is empty.
 struct NamedFile {
@@ -26,4 +26,4 @@ void check_table_name(std::string_view command, const NamedFile& output);
 /// Throws Error if it cannot, now and not when long work is done. What is no regular file is only opened once.
 void check_can_be_written(const std::filesystem::path& path);
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -17,4 +17,4 @@ const OwnProgram& own_program() { return the_program(); }
 
 void set_own_program(OwnProgram program) { the_program() = std::move(program); }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace npzoo {
+namespace npzoo::tools {
 
 /// How to start this program again: a file, and the words that stand before the command.
 struct OwnProgram {
@@ -16,4 +16,4 @@ const OwnProgram& own_program();
 /// For a process that runs the program inside an interpreter. Not while other threads ask.
 void set_own_program(OwnProgram program);
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

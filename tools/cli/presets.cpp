@@ -5,7 +5,7 @@
 #include "npzoo/datasets/own_protocol.h"
 #include "npzoo/engine/module.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 std::optional<Protocol> protocol_with_preset(const std::string& model, const std::string& preferred) {
   std::optional<Protocol> first;
@@ -39,4 +39,4 @@ std::vector<Preset> presets_of(const std::string& model, std::span<const Protoco
   return presets;
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

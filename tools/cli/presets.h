@@ -8,7 +8,7 @@
 
 #include "npzoo/models/registry.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 /// The first protocol of the program, in the order of the list, that has a preset of `model`; `preferred` where that
 /// one has. Those for data of the user's own have no tasks and do not count. None if no protocol has.
@@ -28,4 +28,4 @@ struct Preset {
 /// The presets of `model` in the order of the protocols. Parameters are counted, weights are not drawn.
 std::vector<Preset> presets_of(const std::string& model, std::span<const Protocol> protocols);
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

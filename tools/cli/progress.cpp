@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <system_error>
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -247,4 +247,4 @@ void Progress::set_rate(Clock::time_point now) {
   status_.rate = seconds > 0.0 ? (status_.done - static_cast<double>(start_)) / seconds : 0.0;
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -11,7 +11,7 @@
 #include <thread>
 #include <utility>
 
-namespace npzoo {
+namespace npzoo::tools {
 
 /// State of a progress display.
 struct ProgressStatus {
@@ -106,4 +106,4 @@ class Progress {
   std::thread watch_{};  // prints the lines that are due and that no `update` printed
 };
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

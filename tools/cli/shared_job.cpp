@@ -5,7 +5,7 @@
 
 #include "npzoo/engine/error.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 void add_flags(Flags& flags, JobOptions& options) {
   flags.whole("--stall-timeout", options.stall_timeout, {0, 86'400},
@@ -19,4 +19,4 @@ SharedJob::SharedJob(const JobOptions& options)
     if (std::freopen("/dev/null", "w", file) == nullptr) fail("[ranks] /dev/null cannot be opened");
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

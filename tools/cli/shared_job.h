@@ -5,7 +5,7 @@
 #include "npzoo/engine/ranks/job.h"
 #include "tools/cli/flags.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 /// Flags of commands whose work several ranks share.
 struct JobOptions {
@@ -30,4 +30,4 @@ class SharedJob {
   Job job_;
 };
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

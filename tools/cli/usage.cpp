@@ -7,7 +7,7 @@
 #include "npzoo/engine/io/safetensors_header.h"
 #include "npzoo/engine/words.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -75,4 +75,4 @@ std::string usage_error(const Flags& program, UsageProblem problem) {
   return fmt::format("[{}] {} ({} --help shows all)", chosen.path.empty() ? name : chosen.path, what, asked);
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

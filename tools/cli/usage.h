@@ -5,7 +5,7 @@
 
 #include "tools/cli/flags.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 /// The names of the commands that may follow, and of flags with the dashes before them.
 std::vector<std::string> command_names(const Flags& flags);
@@ -21,4 +21,4 @@ struct UsageProblem {
 /// Describes the fault of a command line in one line. Unknown words come before missing ones: they may be misspelt.
 std::string usage_error(const Flags& program, UsageProblem problem);
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -1,8 +1,8 @@
 #include "tools/cli/command.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 extern const CommandInfo bench_command{"Measure speed and memory.", nullptr, CommandGroup::check,
                                        "npzoo bench train-step --protocol quick/gp1d --model tnp-d"};
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

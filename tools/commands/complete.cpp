@@ -20,7 +20,7 @@
 #include "tools/cli/shared_job.h"
 #include "tools/pictures/images.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -185,4 +185,4 @@ extern const CommandInfo complete_command = command<CompleteCommand, add_flags, 
     "Complete an image from a subset of its pixels, at any resolution.", CommandGroup::predict,
     "npzoo complete --checkpoint tnp-d:quick/mnist --image digit.png --keep 0.15 --out whole.png", Processes::several);
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -4,7 +4,7 @@
 #include "tools/cli/candidates.h"
 #include "tools/cli/command_line.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -72,4 +72,4 @@ extern const CommandInfo completion_command =
     command<CompletionCommand, add_flags, run>("Print the script that completes commands, flags and names in a shell.",
                                                CommandGroup::check, "npzoo completion bash");
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -8,7 +8,7 @@
 #include "tools/cli/common_options.h"
 #include "tools/cli/json_value.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -54,4 +54,4 @@ int run(const DevicesCommand& c) {
 extern const CommandInfo devices_command = command<DevicesCommand, add_flags, run>(
     "List what --device can name on this machine.", CommandGroup::check, "npzoo devices");
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

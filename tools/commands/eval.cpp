@@ -21,7 +21,7 @@
 #include "tools/cli/shared_job.h"
 #include "tools/reports/scores.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -265,4 +265,4 @@ extern const CommandInfo eval_command = command<EvalCommand, add_flags, run>(
     "Score a checkpoint on the test distributions of a protocol.", CommandGroup::train,
     "npzoo eval --checkpoint run/checkpoint.safetensors", Processes::several);
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -10,7 +10,7 @@
 #include "tools/cli/outputs.h"
 #include "tools/reports/scores.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -97,4 +97,4 @@ extern const CommandInfo export_command = command<ExportCommand, add_flags, run>
     "Write the weights of a checkpoint as a small file to share.", CommandGroup::train,
     "npzoo export --checkpoint run/checkpoint.safetensors --out mine.safetensors");
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -11,7 +11,7 @@
 #include "tools/cli/json_value.h"
 #include "tools/cli/progress.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -120,4 +120,4 @@ extern const CommandInfo gradcheck_command =
     command<GradcheckCommand, add_flags, run>("Compare the gradient of every operation with central differences.",
                                               CommandGroup::check, "npzoo gradcheck linear softmax");
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

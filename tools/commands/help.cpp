@@ -8,7 +8,7 @@
 #include "tools/cli/man_page.h"
 #include "tools/reports/protocol_keys.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -56,4 +56,4 @@ int run(const HelpCommand& c) {
 extern const CommandInfo help_command = command<HelpCommand, add_flags, run>(
     "Explain a command, or the keys of protocols.", CommandGroup::look_up, "npzoo help predict");
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

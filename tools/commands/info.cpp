@@ -16,7 +16,7 @@
 #include "tools/cli/presets.h"
 #include "tools/reports/weights_facts.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -165,4 +165,4 @@ extern const CommandInfo info_command =
     command<InfoCommand, add_flags, run>("Show a model, the card of trained weights, or the text of a protocol.",
                                          CommandGroup::look_up, "npzoo info tnp-d:tnp/gp-rbf");
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -16,7 +16,7 @@
 #include "tools/cli/presets.h"
 #include "tools/reports/weights_facts.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -210,4 +210,4 @@ int run(const ListCommand& command) {
 extern const CommandInfo list_command = command<ListCommand, add_flags, run>(
     "List models, trained weights, protocols or operations.", CommandGroup::look_up, "npzoo list models");
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

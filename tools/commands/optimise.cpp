@@ -15,7 +15,7 @@
 #include "tools/pictures/optimise.h"
 #include "tools/plot/canvas.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -135,4 +135,4 @@ extern const CommandInfo optimise_command = command<OptimiseCommand, add_flags, 
     "Propose where to evaluate an objective next, given the evaluations so far.", CommandGroup::predict,
     "npzoo optimise --space examples/space.toml --tell results.csv --ask 4");
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -15,7 +15,7 @@
 #include "tools/cli/json_value.h"
 #include "tools/cli/progress.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -274,4 +274,4 @@ extern const CommandInfo oracle_command = command<OracleCommand, add_flags, run>
     "Compute the best values that are possible under a protocol, or score a table of events under a process.",
     CommandGroup::train, "npzoo oracle tnp/gp-rbf --tests rbf");
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -7,7 +7,7 @@
 #include "tools/cli/json_value.h"
 #include "tools/cli/progress.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -79,4 +79,4 @@ extern const CommandInfo parity_command =
     command<ParityCommand, add_flags, run>("Repeat runs recorded from the authors' own code.", CommandGroup::check,
                                            "npzoo parity tests/golden/cnp.a.safetensors");
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

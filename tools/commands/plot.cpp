@@ -19,7 +19,7 @@
 #include "tools/pictures/forms.h"
 #include "tools/reports/training_log.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -177,4 +177,4 @@ extern const CommandInfo plot_command = command<PlotCommand, add_flags, run>(
     "went.",
     CommandGroup::train, "npzoo plot --grid cnp:tnp/gp-rbf,tnp-d:tnp/gp-rbf --tasks 3 --out models.svg");
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

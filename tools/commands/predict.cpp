@@ -12,7 +12,7 @@
 #include "tools/cli/outputs.h"
 #include "tools/predict/application.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -268,4 +268,4 @@ extern const CommandInfo predict_command = command<PredictCommand, add_flags, ru
     "Fill a table, predict the points of another table, forecast a series, or predict the next events.",
     CommandGroup::predict, "npzoo predict examples/station.csv --out filled.csv --plot filled.svg", Processes::several);
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -13,7 +13,7 @@
 #include "tools/reproduce/results_table.h"
 #include "tools/reproduce/table.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -183,4 +183,4 @@ extern const CommandInfo reproduce_command = command<ReproduceCommand, add_flags
     "Train and evaluate the models of a published table, and print it.", CommandGroup::train,
     "npzoo reproduce tnp/gp-rbf --models cnp --seeds 0,1,2", Processes::several);
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -12,7 +12,7 @@
 #include "tools/cli/outputs.h"
 #include "tools/cli/progress.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -125,4 +125,4 @@ extern const CommandInfo sample_command =
     command<SampleCommand, add_flags, run>("Sample tasks from a protocol and write them as a table.",
                                            CommandGroup::train, "npzoo sample tnp/gp-rbf --tasks 200 --out table.csv");
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -20,7 +20,7 @@
 #include "tools/cli/progress.h"
 #include "tools/reports/prediction_report.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -166,7 +166,7 @@ std::vector<std::string> comments(const PredictionReport& report, const StreamCo
 
 JsonValue result(const StreamCommand& c, const PointPredictor& predictor, const Targets& targets,
                  std::int64_t answers) {
-  JsonValue json = to_json(predictor.report());
+  JsonValue json = tools::to_json(predictor.report());
   json.update({{"context_rows", predictor.context_rows()},
                {"target_rows", targets.rows.count()},
                {"answers", answers},
@@ -246,4 +246,4 @@ extern const CommandInfo stream_command = command<StreamCommand, add_flags, run>
     "Predict from a context that is read as it arrives, in constant memory.", CommandGroup::predict,
     "npzoo stream --checkpoint cnp:tnp/gp-rbf --context observed.csv --targets where.csv --out answers.csv");
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

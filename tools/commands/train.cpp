@@ -23,7 +23,7 @@
 #include "tools/cli/shared_job.h"
 #include "tools/reports/forecast_comparison.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -250,7 +250,7 @@ void report(const TrainingRun& run, const TrainResult& result, const std::option
                                         {"clamped_denominators", result.events.clamped_denominators},
                                         {"checkpoint", result.checkpoint.string()}});
     if (result.finished) json.set("best_step", result.best_step);
-    if (comparison) json.set("forecasts", to_json(*comparison));
+    if (comparison) json.set("forecasts", tools::to_json(*comparison));
     if (job.size() > 1) json.set("seconds_in_gathers", job.seconds_in_gathers());
     return print_json(json);
   }
@@ -265,7 +265,7 @@ void report(const TrainingRun& run, const TrainResult& result, const std::option
                100 * job.seconds_in_gathers() / result.seconds);
   fmt::print("seconds         {:.1f}\ncheckpoint      {}\n", result.seconds, result.checkpoint.string());
   if (comparison)
-    print(*comparison, {run.protocol.data->as_series()->time_column(), run.protocol.data->as_series()->values()});
+    tools::print(*comparison, {run.protocol.data->as_series()->time_column(), run.protocol.data->as_series()->values()});
   warn_of(result.events);
 }
 
@@ -310,4 +310,4 @@ extern const CommandInfo train_command = command<TrainCommand, add_flags, run>(
     "Train a model under a protocol.", CommandGroup::train,
     "npzoo train --protocol quick/gp1d --model tnp-d --steps 300 --out run", Processes::several);
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

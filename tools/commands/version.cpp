@@ -3,7 +3,7 @@
 #include "npzoo/engine/config.h"
 #include "tools/cli/command.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -21,4 +21,4 @@ int run(const VersionCommand&) {
 extern const CommandInfo version_command =
     command<VersionCommand, add_flags, run>("Print the version.", CommandGroup::look_up, "npzoo version");
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

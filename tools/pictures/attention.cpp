@@ -10,7 +10,7 @@
 #include "tools/pictures/images.h"
 #include "tools/pictures/tasks.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -251,4 +251,4 @@ plot::Figure draw_attention(const AttentionPicture& drawn, const Shown& model, c
   return draw_all_targets(inputs, row, heads_of(drawn, model, row, regular_grid(inputs, kTargets)));
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

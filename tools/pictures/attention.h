@@ -8,7 +8,7 @@
 #include "tools/pictures/shown.h"
 #include "tools/plot/chart.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 /// Settings of a picture of attention.
 struct AttentionPicture {
@@ -26,4 +26,4 @@ struct AttentionPicture {
 plot::Figure draw_attention(const AttentionPicture& drawn, const Shown& model, const TaskConfig& data,
                             const Batch& batch);
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

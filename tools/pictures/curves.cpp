@@ -10,7 +10,7 @@
 
 #include "tools/reports/training_log.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -153,4 +153,4 @@ plot::Figure draw_curves(const std::vector<std::filesystem::path>& runs) {
   return drawn;
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

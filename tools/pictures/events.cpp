@@ -8,7 +8,7 @@
 
 #include "npzoo/models/applications/events/event_forecast.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -72,4 +72,4 @@ plot::Figure draw_events(const TaskPicture& picture, const std::vector<Shown>& m
   return figure;
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

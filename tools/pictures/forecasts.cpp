@@ -4,7 +4,7 @@
 
 #include "tools/plot/band_panel.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -58,4 +58,4 @@ plot::Figure draw_forecasts(const TaskPicture& c, const std::vector<Shown>& mode
   return figure;
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

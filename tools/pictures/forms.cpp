@@ -8,7 +8,7 @@
 #include "tools/pictures/forecasts.h"
 #include "tools/pictures/images.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -53,4 +53,4 @@ const PictureForm& picture_form(const TaskConfig& data) {
   return *std::ranges::find_if(kForms, [&data](const PictureForm& form) { return form.suits(data); });
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

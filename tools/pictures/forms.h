@@ -8,7 +8,7 @@
 #include "tools/pictures/tasks.h"
 #include "tools/plot/chart.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 /// A way to draw tasks. Which one suits follows from what tasks consist of, and not from the kind of the protocol.
 struct PictureForm {
@@ -24,4 +24,4 @@ struct PictureForm {
 /// The first that suits, among images, windows of series, sequences of events, curves over one input and maps over two.
 const PictureForm& picture_form(const TaskConfig& data);
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -8,7 +8,7 @@
 #include "npzoo/engine/error.h"
 #include "tools/plot/color_map.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -137,4 +137,4 @@ plot::Figure draw_images(const ImageRows& drawn, const std::vector<Shown>& model
   return figure;
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

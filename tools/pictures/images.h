@@ -9,7 +9,7 @@
 #include "tools/pictures/shown.h"
 #include "tools/plot/chart.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 /// The colours of a picture; of the pixels that are shown, where a mask says which, and `hidden` elsewhere.
 plot::Image image_of(const Picture& picture);
@@ -38,4 +38,4 @@ struct ImageRows {
 plot::Figure draw_images(const ImageRows& drawn, const std::vector<Shown>& models, const ImageFormat& format,
                          const Batch& batch);
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -6,7 +6,7 @@
 #include "tools/plot/band_panel.h"
 #include "tools/plot/map_panel.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -113,4 +113,4 @@ plot::Figure draw_beliefs(const SearchSpace& space, const Beliefs& beliefs,
   return beliefs.map ? draw_maps(space, beliefs, proposals) : draw_lines(space, beliefs);
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -9,7 +9,7 @@
 #include "npzoo/engine/error.h"
 #include "tools/cli/json_tree.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -110,4 +110,4 @@ plot::Figure draw_results(std::span<const JsonValue> stores) {
   return drawn;
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -4,7 +4,7 @@
 
 #include "npzoo/engine/tape.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -55,4 +55,4 @@ Said predict(const Shown& shown, const TaskRow& row, const std::vector<double>& 
   return said;
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

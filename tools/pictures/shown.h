@@ -10,7 +10,7 @@
 
 // Parts of pictures of tasks.
 
-namespace npzoo {
+namespace npzoo::tools {
 
 /// A model of a picture, under the name that it has there.
 struct Shown {
@@ -40,4 +40,4 @@ struct Said {
 /// At points x, with the first `functions` of those that the model draws.
 Said predict(const Shown& shown, const TaskRow& row, const std::vector<double>& x, Draws draws, std::int64_t functions);
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

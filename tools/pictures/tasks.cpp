@@ -6,7 +6,7 @@
 #include "tools/plot/band_panel.h"
 #include "tools/plot/map_panel.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -138,4 +138,4 @@ plot::Figure draw_maps(const TaskPicture& c, const std::vector<Shown>& models, c
   return figure;
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

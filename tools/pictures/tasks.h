@@ -7,7 +7,7 @@
 #include "tools/pictures/shown.h"
 #include "tools/plot/chart.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 /// Settings of a picture of tasks.
 struct TaskPicture {
@@ -26,4 +26,4 @@ plot::Figure draw_curves(const TaskPicture& drawn, const std::vector<Shown>& mod
 plot::Figure draw_maps(const TaskPicture& drawn, const std::vector<Shown>& models, const TaskConfig& data,
                        const Batch& batch);
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

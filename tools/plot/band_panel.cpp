@@ -5,7 +5,7 @@
 
 #include "npzoo/engine/error.h"
 
-namespace npzoo::plot {
+namespace npzoo::tools::plot {
 
 namespace {
 
@@ -73,4 +73,4 @@ Panel make_panel(const BandPanel& shown) {
   return panel;
 }
 
-}  // namespace npzoo::plot
+}  // namespace npzoo::tools::plot

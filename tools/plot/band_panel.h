@@ -6,7 +6,7 @@
 
 #include "tools/plot/chart.h"
 
-namespace npzoo::plot {
+namespace npzoo::tools::plot {
 
 /// Pairs (x, y), in any order.
 struct Series {
@@ -40,4 +40,4 @@ struct BandPanel {
 /// Without title and ranges. Throws Error if lengths differ.
 Panel make_panel(const BandPanel& shown);
 
-}  // namespace npzoo::plot
+}  // namespace npzoo::tools::plot

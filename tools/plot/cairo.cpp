@@ -6,7 +6,7 @@
 #include "npzoo/engine/error.h"
 #endif
 
-namespace npzoo::plot {
+namespace npzoo::tools::plot {
 
 #ifdef NPZOO_LOAD_CAIRO
 
@@ -47,4 +47,4 @@ const Cairo& cairo() {
 
 #endif
 
-}  // namespace npzoo::plot
+}  // namespace npzoo::tools::plot

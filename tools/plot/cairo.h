@@ -3,7 +3,7 @@
 #include <cairo-svg.h>
 #include <cairo.h>
 
-namespace npzoo::plot {
+namespace npzoo::tools::plot {
 
 /// The functions of cairo that Canvas calls, without the prefix `cairo_`.
 // clang-format off
@@ -27,4 +27,4 @@ struct Cairo {
 /// machine has none.
 const Cairo& cairo();
 
-}  // namespace npzoo::plot
+}  // namespace npzoo::tools::plot

@@ -11,7 +11,7 @@
 #include "npzoo/engine/error.h"
 #include "tools/plot/cairo.h"
 
-namespace npzoo::plot {
+namespace npzoo::tools::plot {
 
 namespace {
 
@@ -213,4 +213,4 @@ std::string Canvas::finish() {
   return std::move(bytes_);
 }
 
-}  // namespace npzoo::plot
+}  // namespace npzoo::tools::plot

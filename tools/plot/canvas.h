@@ -10,7 +10,7 @@
 struct _cairo;
 struct _cairo_surface;
 
-namespace npzoo::plot {
+namespace npzoo::tools::plot {
 
 /// Red, green, blue and opacity, each in [0, 1].
 struct Color {
@@ -118,4 +118,4 @@ class Canvas {
   std::unique_ptr<_cairo, Release> context_;
 };
 
-}  // namespace npzoo::plot
+}  // namespace npzoo::tools::plot

@@ -9,7 +9,7 @@
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/io/file.h"
 
-namespace npzoo::plot {
+namespace npzoo::tools::plot {
 namespace {
 
 constexpr Color kInk{0.15, 0.15, 0.15};
@@ -383,4 +383,4 @@ void write_figure(const Figure& figure, const std::filesystem::path& path) {
   file.commit();
 }
 
-}  // namespace npzoo::plot
+}  // namespace npzoo::tools::plot

@@ -7,7 +7,7 @@
 
 #include "tools/plot/layers.h"
 
-namespace npzoo::plot {
+namespace npzoo::tools::plot {
 
 /// How the colours of a panel are read, right of it.
 struct ColorBar {
@@ -51,4 +51,4 @@ std::string draw_figure(const Figure& figure, const std::filesystem::path& path)
 /// The same, written whole or not at all.
 void write_figure(const Figure& figure, const std::filesystem::path& path);
 
-}  // namespace npzoo::plot
+}  // namespace npzoo::tools::plot

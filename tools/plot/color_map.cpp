@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-namespace npzoo::plot {
+namespace npzoo::tools::plot {
 
 namespace {
 
@@ -32,4 +32,4 @@ Color ColorScale::operator()(double value) const {
   return color_of(map, (value - shown.low) / (shown.high - shown.low));
 }
 
-}  // namespace npzoo::plot
+}  // namespace npzoo::tools::plot

@@ -5,7 +5,7 @@
 #include "tools/plot/canvas.h"
 #include "tools/plot/ticks.h"
 
-namespace npzoo::plot {
+namespace npzoo::tools::plot {
 
 /// Maps of even steps for every kind of colour vision, dark to light, neither of which reaches the white of a page
 /// (van der Walt and Smith, matplotlib 2.0).
@@ -28,4 +28,4 @@ struct Grid {
   std::size_t columns = 0, rows = 0;
 };
 
-}  // namespace npzoo::plot
+}  // namespace npzoo::tools::plot

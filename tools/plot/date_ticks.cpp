@@ -8,7 +8,7 @@
 
 #include "tools/plot/ticks.h"
 
-namespace npzoo::plot {
+namespace npzoo::tools::plot {
 
 namespace {
 
@@ -105,4 +105,4 @@ std::string years_of(Range range, const TimeAxis& axis, int count) {
   return first == last ? fmt::format("{}", first) : fmt::format("{} to {}", first, last);
 }
 
-}  // namespace npzoo::plot
+}  // namespace npzoo::tools::plot

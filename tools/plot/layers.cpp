@@ -7,7 +7,7 @@
 
 #include "npzoo/engine/error.h"
 
-namespace npzoo::plot {
+namespace npzoo::tools::plot {
 
 namespace {
 
@@ -156,4 +156,4 @@ void draw_swatch(Canvas& canvas, Point start, double width, const Layer& layer) 
   std::visit([&](const auto& l) { draw_swatch_of(canvas, start, width, l); }, layer);
 }
 
-}  // namespace npzoo::plot
+}  // namespace npzoo::tools::plot

@@ -8,7 +8,7 @@
 #include "tools/plot/color_map.h"
 #include "tools/plot/ticks.h"
 
-namespace npzoo::plot {
+namespace npzoo::tools::plot {
 
 // Layers hold data in the units of the axes. The vectors of one layer have the same length, which may be 0. A value
 // that is not finite leaves a gap. A layer without a label is not in the legend; several with one label share an entry.
@@ -77,4 +77,4 @@ void draw(Canvas& canvas, const Frame& frame, const Layer& layer);
 /// In a legend: from `start` to the right, centred vertically.
 void draw_swatch(Canvas& canvas, Point start, double width, const Layer& layer);
 
-}  // namespace npzoo::plot
+}  // namespace npzoo::tools::plot

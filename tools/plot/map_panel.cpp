@@ -6,7 +6,7 @@
 
 #include "npzoo/engine/error.h"
 
-namespace npzoo::plot {
+namespace npzoo::tools::plot {
 
 namespace {
 
@@ -185,4 +185,4 @@ Rectangle map_size(std::span<const double> x) {
   return {0, 0, height > 1 ? kLongSide / height : kLongSide, height > 1 ? kLongSide : kLongSide * height};
 }
 
-}  // namespace npzoo::plot
+}  // namespace npzoo::tools::plot

@@ -7,7 +7,7 @@
 
 #include "tools/plot/chart.h"
 
-namespace npzoo::plot {
+namespace npzoo::tools::plot {
 
 /// One value at each of some points of a plane.
 struct PlaneValues {
@@ -53,4 +53,4 @@ std::vector<Panel> make_maps(const Prediction2d& shown);
 /// Width and height for maps of points (n, 2): with one scale for both axes where that is not too flat or too narrow.
 Rectangle map_size(std::span<const double> x);
 
-}  // namespace npzoo::plot
+}  // namespace npzoo::tools::plot

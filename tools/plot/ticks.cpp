@@ -7,7 +7,7 @@
 #include <limits>
 #include <string_view>
 
-namespace npzoo::plot {
+namespace npzoo::tools::plot {
 
 namespace {
 
@@ -59,4 +59,4 @@ std::vector<Tick> nice_ticks(Range range, int count) {
   return result;
 }
 
-}  // namespace npzoo::plot
+}  // namespace npzoo::tools::plot

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace npzoo::plot {
+namespace npzoo::tools::plot {
 
 struct Range {
   double low = 0.0;
@@ -39,4 +39,4 @@ std::vector<Tick> date_ticks(Range range, const TimeAxis& axis, int count);
 /// The years that a range of time lies in, "2026" or "2025 to 2026", if its ticks do not say them; else empty.
 std::string years_of(Range range, const TimeAxis& axis, int count);
 
-}  // namespace npzoo::plot
+}  // namespace npzoo::tools::plot

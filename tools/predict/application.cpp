@@ -8,7 +8,7 @@
 
 #include "tools/cli/messages.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -95,4 +95,4 @@ void show_facts(const PredictOptions& c, std::span<const std::string> facts) {
 
 void check_flags_of_tables(const PredictOptions& c) { check_flags(row_of(Application::tables), c); }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -6,7 +6,7 @@
 #include "npzoo/models/applications/trained_model.h"
 #include "tools/predict/options.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 /// The function that `predict` runs with the weights of some tasks, and the flags it takes.
 struct PredictApplication {
@@ -38,4 +38,4 @@ int predict_events(const PredictOptions& options, const TrainedModel& trained);
 /// Predicts the rows that follow the end of a table.
 int predict_forecast(const PredictOptions& options, const TrainedModel& trained);
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -8,7 +8,7 @@
 #include "tools/cli/progress.h"
 #include "tools/predict/application.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -53,4 +53,4 @@ int predict_events(const PredictOptions& c, const TrainedModel& trained) {
   return 0;
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

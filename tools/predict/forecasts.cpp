@@ -15,7 +15,7 @@
 #include "tools/predict/picture.h"
 #include "tools/reports/prediction_report.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -63,7 +63,7 @@ JsonValue to_json(const ForecastResult& r, const PredictOptions& c, double secon
                                       {"first", r.time(0)},
                                       {"last", r.time(r.forecast.time.size() - 1)},
                                       {"seconds", seconds},
-                                      {"warnings", to_json(r.warnings)}});
+                                      {"warnings", tools::to_json(r.warnings)}});
   json.set("facts", JsonValue::array(r.comments()));
   if (!c.out.empty()) json.set("out", c.out.string());
   if (!c.plot.empty()) json.set("plot", c.plot.string());
@@ -120,4 +120,4 @@ int predict_forecast(const PredictOptions& c, const TrainedModel& trained) {
   return 0;
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -14,7 +14,7 @@
 #include "tools/cli/common_options.h"
 #include "tools/cli/shared_job.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 /// The flags of `npzoo predict`.
 struct PredictOptions {
@@ -58,4 +58,4 @@ inline constexpr std::int64_t kAllRows = std::numeric_limits<std::int64_t>::max(
 /// The most in a picture: of one input, or of a map.
 inline constexpr std::int64_t most_drawn_rows(std::size_t dim_x) { return dim_x == 1 ? 100'000 : 10'000'000; }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -7,7 +7,7 @@
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/io/text.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -111,4 +111,4 @@ void PredictionPicture::draw() {
   file_.flush();
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

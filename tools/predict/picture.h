@@ -10,7 +10,7 @@
 #include "tools/plot/band_panel.h"
 #include "tools/plot/map_panel.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 /// An input, along an axis.
 struct PictureAxis {
@@ -69,4 +69,4 @@ class PredictionPicture {
   std::vector<Value> values_;
 };
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -15,7 +15,7 @@
 #include "tools/predict/picture.h"
 #include "tools/reports/prediction_report.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -141,7 +141,7 @@ void draw_figures(const TargetRows& rows, const PointFigures& figures, std::int6
 }
 
 JsonValue result(const PredictOptions& c, const PredictionReport& report, double seconds) {
-  JsonValue json = to_json(report);
+  JsonValue json = tools::to_json(report);
   json.update({{"rows", report.targets.rows()}, {"context_rows", report.context.rows()}, {"seconds", seconds}});
   json.set("facts", JsonValue::array(report.comments()));
   if (!c.out.empty()) json.set("out", c.out.string());
@@ -213,4 +213,4 @@ int predict_points(const PredictOptions& c, const TrainedModel& trained) {
   return 0;
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

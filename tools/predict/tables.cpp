@@ -18,7 +18,7 @@
 #include "tools/predict/picture.h"
 #include "tools/predict/tables_json.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -292,4 +292,4 @@ int predict_tables(const PredictOptions& c, const TrainedModel* trained, Job& jo
   return result.unanswered > 0 ? kUnansweredExit : 0;
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -5,7 +5,7 @@
 
 #include "tools/reports/prediction_report.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -28,11 +28,11 @@ JsonValue to_json(const ValueTransform& t) {
 }
 
 JsonValue to_json(const FillReport& report) {
-  JsonValue json = report.single ? to_json(*report.single)
+  JsonValue json = report.single ? tools::to_json(*report.single)
                                  : JsonValue::object({{"standardised", report.standardised},
                                                       {"inputs", named(report.columns.inputs)},
                                                       {"values", named(report.columns.values)}});
-  json.set("warnings", to_json(report.warnings()));
+  json.set("warnings", tools::to_json(report.warnings()));
   if (!report.notes.empty()) {
     JsonValue notes = JsonValue::array();
     for (const std::string& note : report.notes) notes.push_back(note);
@@ -123,4 +123,4 @@ JsonValue to_json(const FillResult& result, const PredictOptions& c, std::int64_
   return json;
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

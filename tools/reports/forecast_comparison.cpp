@@ -7,7 +7,7 @@
 
 #include "tools/cli/messages.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -51,4 +51,4 @@ void print(const ForecastComparison& comparison, const ForecastColumns& columns)
              one_line(columns.time), one_line(fmt::format("{}", fmt::join(columns.values, ","))));
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

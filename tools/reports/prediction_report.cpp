@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace npzoo {
+namespace npzoo::tools {
 
 JsonValue to_json(const std::vector<Warning>& warnings) {
   JsonValue lines = JsonValue::array();
@@ -34,4 +34,4 @@ JsonValue to_json(const PredictionReport& r) {
       {{"standardised", r.standardised}, {"inputs", inputs}, {"values", maps}, {"warnings", to_json(r.warnings())}});
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

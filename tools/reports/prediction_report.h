@@ -5,11 +5,11 @@
 #include "npzoo/models/applications/tables/prediction_report.h"
 #include "tools/cli/json_value.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 /// The texts alone.
 JsonValue to_json(const std::vector<Warning>& warnings);
 /// `standardised`, `inputs`, `values` and `warnings`.
 JsonValue to_json(const PredictionReport& report);
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -5,7 +5,7 @@
 
 #include "npzoo/models/protocol_keys.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -57,4 +57,4 @@ JsonValue protocol_keys_json(const std::string& name) {
                             {"models", JsonValue::array(models_with_keys())}});
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -10,7 +10,7 @@
 #include "npzoo/engine/io/file.h"
 #include "npzoo/engine/io/json.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 using nlohmann::json;
 
@@ -82,4 +82,4 @@ std::string in_words(const std::vector<TestScore>& scores) {
   return words;
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -7,7 +7,7 @@
 
 #include "npzoo/models/training/checkpoint.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 // Reads what `npzoo eval --json` prints. An evaluation.json has it under "results".
 
@@ -30,4 +30,4 @@ std::vector<TestScore> scores_of(const Provenance& weights);
 /// "log-likelihood: rbf 1.380 ± 0.013, matern52 0.952 ± 0.012"
 std::string in_words(const std::vector<TestScore>& scores);
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -13,7 +13,7 @@
 #include "npzoo/engine/io/json.h"
 #include "npzoo/models/training/run_directory.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -53,4 +53,4 @@ TrainingLog read_training_log(const std::filesystem::path& path) {
   return log;
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

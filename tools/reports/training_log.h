@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace npzoo {
+namespace npzoo::tools {
 
 /// Holds the figures of a metrics.jsonl by their keys, such as "loss" and "validation_log_likelihood".
 struct TrainingLog {
@@ -25,4 +25,4 @@ std::filesystem::path training_log_file(const std::filesystem::path& path);
 /// has a figure.
 TrainingLog read_training_log(const std::filesystem::path& path);
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -6,7 +6,7 @@
 #include "npzoo/engine/words.h"
 #include "npzoo/models/registry.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -82,4 +82,4 @@ std::string card_from(const std::string& name, const WeightsFacts& facts, const 
   return card;
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -8,7 +8,7 @@
 #include "tools/cli/json_value.h"
 #include "tools/reports/scores.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 /// Facts about a file of weights or of a training.
 struct WeightsFacts {
@@ -32,4 +32,4 @@ std::optional<std::string> card_beside(const std::filesystem::path& weights);
 /// A card of what the file itself tells: how it was trained, on what, and how it scores. `name` heads it.
 std::string card_from(const std::string& name, const WeightsFacts& facts, const Checkpoint& checkpoint);
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -14,7 +14,7 @@
 #include "tools/cli/messages.h"
 #include "tools/reproduce/results_store.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -184,4 +184,4 @@ JsonValue to_json(std::span<const MatrixRow> rows) {
   return matrix;
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

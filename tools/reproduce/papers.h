@@ -8,7 +8,7 @@
 #include "tools/cli/json_value.h"
 #include "tools/reproduce/table.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 /// A paper, and the protocols of its tables and figures.
 struct Paper {
@@ -54,4 +54,4 @@ std::vector<MatrixRow> matrix_rows(const ReproduceOptions& options, const std::s
 void print_matrix(const Paper& paper, std::span<const MatrixRow> rows);
 JsonValue to_json(std::span<const MatrixRow> rows);
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -18,7 +18,7 @@
 #include <sys/prctl.h>
 #endif
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -170,4 +170,4 @@ void ProcessQueue::advance(std::size_t chain, std::optional<ProcessEnd> before) 
   }
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

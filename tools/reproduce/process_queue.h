@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace npzoo {
+namespace npzoo::tools {
 
 /// A program to run, and the files that get what it prints. Nothing is there for it to read.
 struct ProcessCommand {
@@ -66,4 +66,4 @@ class ProcessQueue {
   std::vector<Running> running_;
 };
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -16,7 +16,7 @@
 #include "npzoo/models/trials/verdict.h"
 #include "tools/cli/json_tree.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -379,4 +379,4 @@ void drop_verdicts(JsonValue& store) {
   store = json_value(std::move(without));
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

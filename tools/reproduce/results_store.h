@@ -7,7 +7,7 @@
 #include "npzoo/datasets/protocol.h"
 #include "tools/cli/json_value.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 // The results of `npzoo reproduce`: a file for each protocol, with all runs under its rules and their summary.
 //
@@ -53,4 +53,4 @@ JsonValue update_store(const std::filesystem::path& path, const Protocol& protoc
 /// match and no leak.
 void drop_verdicts(JsonValue& store);
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

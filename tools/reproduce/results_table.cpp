@@ -10,7 +10,7 @@
 #include "tools/cli/columns.h"
 #include "tools/cli/json_tree.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -151,4 +151,4 @@ std::vector<std::string> leaks(const JsonValue& results) {
   return found;
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -15,7 +15,7 @@
 #include "tools/cli/messages.h"
 #include "tools/cli/own_program.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -255,4 +255,4 @@ JsonValue TableRun::result() const {
                             {"results", json_value(std::move(results))}});
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -12,7 +12,7 @@
 #include "tools/cli/json_value.h"
 #include "tools/reproduce/process_queue.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 /// Options of all runs of one table.
 struct TableRunOptions {
@@ -97,4 +97,4 @@ class TableRun {
   std::string error_;
 };
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

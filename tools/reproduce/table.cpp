@@ -21,7 +21,7 @@
 #include "tools/reproduce/results_store.h"
 #include "tools/reproduce/run.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -295,4 +295,4 @@ TableEnd reproduce_table(const ReproduceOptions& c, Job& job) {
   return end;
 }
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

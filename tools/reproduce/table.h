@@ -11,7 +11,7 @@
 #include "tools/cli/common_options.h"
 #include "tools/cli/json_value.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 /// Options of `npzoo reproduce`.
 struct ReproduceOptions {
@@ -63,4 +63,4 @@ std::vector<RunEnd> look_at_runs(const ReproduceOptions& options);
 /// reads collected results. Throws Error for wrong options. A failed run is no Error: its `error` is set.
 TableEnd reproduce_table(const ReproduceOptions& options, Job& job);
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

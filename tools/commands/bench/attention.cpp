@@ -7,7 +7,7 @@
 #include "tools/cli/common_options.h"
 #include "tools/cli/progress.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -178,4 +178,4 @@ extern const CommandInfo bench_attention_command = command<BenchAttentionCommand
     "Speed of masked attention; without sizes, for a list of typical ones.", CommandGroup::check,
     "npzoo bench attention --queries 1024");
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

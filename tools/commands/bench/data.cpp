@@ -4,7 +4,7 @@
 #include "tools/bench/steps.h"
 #include "tools/cli/command.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -50,4 +50,4 @@ int run(const BenchDataCommand& c) {
 extern const CommandInfo bench_data_command = command<BenchDataCommand, add_flags, run>(
     "Time to draw one batch of training data.", CommandGroup::check, "npzoo bench data --protocol tnp/gp-rbf");
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -1,7 +1,7 @@
 #include "tools/bench/steps.h"
 #include "tools/cli/command.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -21,4 +21,4 @@ extern const CommandInfo bench_forward_command =
     command<ModelBench, add_flags, run>("Time and memory of the predictions for one batch.", CommandGroup::check,
                                         "npzoo bench forward --protocol quick/gp1d --model tnp-d");
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

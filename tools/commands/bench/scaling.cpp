@@ -8,7 +8,7 @@
 #include "tools/cli/common_options.h"
 #include "tools/cli/presets.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -113,4 +113,4 @@ extern const CommandInfo bench_scaling_command = command<BenchScalingCommand, ad
     "Time and memory of predictions as the number of points grows.", CommandGroup::check,
     "npzoo bench scaling --models cnp,tnp-kr-fast --vary context --points 100,1000");
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

@@ -5,7 +5,7 @@
 #include "tools/cli/command.h"
 #include "tools/cli/progress.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -50,4 +50,4 @@ extern const CommandInfo bench_train_step_command =
     command<BenchTrainStepCommand, add_flags, run>("Time and memory of one update in training.", CommandGroup::check,
                                                    "npzoo bench train-step --protocol quick/gp1d --model tnp-d");
 
-}  // namespace npzoo
+}  // namespace npzoo::tools

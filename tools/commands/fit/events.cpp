@@ -15,7 +15,7 @@
 #include "tools/cli/json_value.h"
 #include "tools/cli/outputs.h"
 
-namespace npzoo {
+namespace npzoo::tools {
 
 namespace {
 
@@ -114,4 +114,4 @@ extern const CommandInfo fit_events_command = command<FitEventsCommand, add_flag
     "Fit Poisson and Hawkes processes to a table of events by maximum likelihood, with standard errors.",
     CommandGroup::predict, "npzoo fit events events.csv --out best.toml");
 
-}  // namespace npzoo
+}  // namespace npzoo::tools
