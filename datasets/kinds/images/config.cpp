@@ -164,7 +164,7 @@ class ImagesConfig final : public TaskConfig {
 };
 
 /// From places 0 … steps to the interval.
-Affine onto(std::pair<double, double> interval, std::int64_t steps) {
+AffineMap onto(std::pair<double, double> interval, std::int64_t steps) {
   return {(interval.second - interval.first) / static_cast<double>(steps), interval.first};
 }
 
