@@ -11,7 +11,7 @@ enum class Scale : std::uint8_t { linear, logarithmic };
 /// A distribution of one number: Gaussians on a scale, at least one. Whoever makes it keeps the numbers.
 struct GaussianMixture {
   std::span<const double> mean, std;  // of the number, or of its logarithm
-  /// Relative, 0 or more, of any sum; all are as likely if it is empty.
+  /// Weights of the Gaussians, 0 or more; they need not sum to 1. Empty: equal weights.
   std::span<const double> weight{};
   Scale scale = Scale::linear;
 };

@@ -170,7 +170,8 @@ void drop_figures(toml::table& root, bool oracles) {
     }
 }
 
-/// Removes settings of published rows in `[evaluation]` if neither the tests nor their replacements have such rows.
+/// Removes keys of `[evaluation]` that explain published rows, if the tests that count (`replacing`, else `root`) have
+/// no such rows.
 void drop_words_on_figures(toml::table& root, toml::table& replacing) {
   std::set<std::string, std::less<>> models;
   bool figures = false;

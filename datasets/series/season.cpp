@@ -119,8 +119,8 @@ double score_period(const Whitened& w, const Background& background, std::int64_
 /// Two periods must differ by half of the shorter one.
 bool is_near(double period, double other) { return period < 1.5 * other && other < 1.5 * period; }
 
-/// The period with the highest score. If that is not likely, a shorter one with a good part of it: long periods also
-/// explain the harmonics of others. 0 if there is none.
+/// Returns the period with the highest score, 0 if there is none. A period that is not in `likely` gives way to a
+/// shorter one that reaches a good part of its score, since long periods also explain the harmonics of others.
 std::int64_t strongest_period(const Whitened& w, std::int64_t size, std::int64_t known,
                               std::span<const std::int64_t> likely, std::span<const double> found) {
   constexpr double kTie = 1.02, kPart = 0.35, kMost = 0.7;
@@ -148,7 +148,7 @@ std::int64_t strongest_period(const Whitened& w, std::int64_t size, std::int64_t
   return longest;
 }
 
-/// A multiple replaces the period that it contains, unless it is too long for a season that changes.
+/// Adds a period. A multiple of the first one takes its place, if smoothing can follow a season of that length.
 void add_period(double period, std::vector<double>& found) {
   constexpr double kLongestSeason = 60;
   if (!found.empty() && std::fmod(period, found[0]) == 0 && period <= kLongestSeason) found.clear();

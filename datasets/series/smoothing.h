@@ -18,7 +18,8 @@ struct GaussianPath {
 /// l ← l + φ b + α e, b ← φ b + α β e and season of that place s ← s + γ e.
 class ExponentialSmoothing {
  public:
-  /// No trend; one that never changes; one that changes; one that changes and dies away (φ < 1).
+  /// `none`: no trend. `fixed`: a constant slope. `local`: a slope that is smoothed. `damped`: a smoothed slope that
+  /// decays (φ < 1).
   enum class Trend : std::uint8_t { none, fixed, local, damped };
   struct Form {
     Trend trend = Trend::none;

@@ -120,7 +120,8 @@ void score_truth(const Batch& batch, Density density, ScoredBatch& scored) {
   scored.truth = batch.truth->name();
 }
 
-/// Batches first, first + 1 … of a source on the host, each on one thread. The truth of the first `exact`.
+/// Scores batches first, first + 1 … of a source on the host, each on one thread. Also scores the truth of the first
+/// `exact` batches.
 std::vector<ScoredBatch> score_on_host(const Model& model, const TaskSource& source, std::int64_t first,
                                        std::int64_t count, std::int64_t exact, const EvaluationOptions& options) {
   std::vector<ScoredBatch> scored(count);
@@ -132,8 +133,7 @@ std::vector<ScoredBatch> score_on_host(const Model& model, const TaskSource& sou
   return scored;
 }
 
-/// The same of one on a device, which has one stream of work: while the models' kernels run, the host's threads compute
-/// what is exact.
+/// Does the same on a device, which has one stream of work: while its kernels run, the host's threads score the truth.
 std::vector<ScoredBatch> score_on_device(const Model& model, const TaskSource& source, std::int64_t first,
                                          std::int64_t count, std::int64_t exact, const EvaluationOptions& options) {
   std::vector<Task> tasks;

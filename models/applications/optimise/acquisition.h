@@ -37,8 +37,8 @@ AcquisitionKind acquisition_kind(std::string_view name);
 
 struct Acquisition {
   AcquisitionKind kind = AcquisitionKind::log_expected_improvement;
-  double width = 2;   // of the confidence bound, in standard deviations
-  double margin = 0;  // in units of the values
+  double width = 2;   // "ucb": standard deviations between mean and bound
+  double margin = 0;  // "ei", "log-ei", "pi": improvement that counts as none, in units of the values
 };
 
 /// Scores every point of a belief about B tasks; best (B). Fills `slopes` with derivatives unless it is null. Throws

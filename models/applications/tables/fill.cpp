@@ -240,7 +240,7 @@ void add_baselines(const CompleteData& c, const FillOptions& options, FillResult
 }
 
 FillResult fill_with_better(const TrainedModel& trained, const FillData& data, const FillOptions& options) {
-  // Weights are calibrated better, and their hidden rows are as good as their answers: a fit must gain more than noise.
+  // The weights are calibrated better, and a fit is chosen by the rows that score it: it must win by more than noise.
   constexpr double kClearly = 0.95;
   FillOptions alone = options;
   alone.compare_gp = false;

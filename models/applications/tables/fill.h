@@ -92,8 +92,8 @@ struct FillResult {
   WeightsUsed weights;
   std::vector<SeriesProcess> processes{};   // of weights "gp"
   std::vector<BaselineScores> baselines{};  // if requested
-  std::vector<double> quantiles{};          // as asked
-  std::int64_t samples = 0;                 // as asked
+  std::vector<double> quantiles{};          // copied from the options
+  std::int64_t samples = 0;                 // copied from the options
   Density density = Density::marginal;      // how samples were drawn: each place by itself (marginal, apart from paths
                                             // behind the ends of series) or together
 };

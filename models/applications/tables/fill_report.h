@@ -48,9 +48,8 @@ void describe_inputs(const TableQuestion& question, std::int64_t dim_y, FillRepo
 /// Completes a report that has names, forms, options and the tally of an answer to this question.
 void compare_with_training(const TrainedModel& trained, const TableQuestion& question, FillReport& report);
 
-/// Adds warnings if bounds of a twentieth of the 95 % intervals of column `column` are beyond an obvious limit, and the
-/// column has none: lower bounds below 0 although no observed value is negative, upper bounds above 1 or 100 although
-/// that is the largest observed value and three rows have it.
+/// Warns if column `column` seems to have a limit that nobody set: at least 5 % of its 95 % intervals reach below 0,
+/// but no observed value does; or above 1 (or 100), and that is the largest observed value, seen in three rows.
 void look_for_limit(std::span<const double> observed, const PredictedColumn& predicted, std::size_t column,
                     FillReport& report);
 

@@ -26,9 +26,8 @@ struct LocalCell {
   std::vector<std::int64_t> targets;
 };
 
-/// Limits of a cell: the ball around it has at most `most` rows, of which `of_a_place` count at one place, and at most
-/// `pool` places lie within `reach` radii of that ball. The first limit bounds cells among places, the second one cells
-/// in holes.
+/// Limits of a cell. The ball around it holds at most `most` rows, where a place counts for at most `of_a_place` of its
+/// rows: this bounds cells among places. At most `pool` places lie within `reach` radii: this bounds cells in holes.
 struct CellLimits {
   std::size_t most, of_a_place, pool;
   double reach;

@@ -51,12 +51,12 @@ struct SeriesOptions {
   std::vector<std::string> x_names{"x"};  // of the Dx inputs, for messages
   std::vector<double> quantiles{};        // each above 0 and below 1
   std::int64_t samples = 0;
-  std::uint64_t seed = 0;  // of what is random
+  std::uint64_t seed = 0;  // random numbers of the model and of samples
   bool standardise = true;
   std::int64_t chunk = 4096;         // targets of a series that are predicted at a time
   std::int64_t batch_points = 8192;  // contexts and targets of a batch, unless one series alone has more
   std::int64_t batch_series = 64;
-  std::int64_t held_points = 1 << 20;  // of the series that are sorted by size together
+  std::int64_t held_points = 1 << 20;  // series are sorted by size in portions of so many points
   /// Called after each batch with the number of targets since the last call, by one thread at a time.
   std::function<void(std::int64_t)> progress{};
   /// `predict` looks at it before each batch and throws Interrupted after a request.

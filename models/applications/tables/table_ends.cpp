@@ -167,7 +167,7 @@ std::vector<OpenEnd> ends_of(const TableQuestion& q, const TableEndOptions& opti
   return ends;
 }
 
-/// A Gaussian, or one whose part below 0 is at 0.
+/// A Gaussian forecast; with `floor` it is censored at 0.
 struct EndDistribution {
   double mean = 0, std = 0;
   bool floor = false;
@@ -175,7 +175,8 @@ struct EndDistribution {
   GaussianMixture gaussian() const { return {std::span(&mean, 1), std::span(&std, 1)}; }
   double below() const { return floor ? normal_probability(-mean / std) : 0; }
 
-  /// The mean is the forecast's own, of values that are never negative: that of the limited Gaussian is above it.
+  /// Returns the forecast's mean, at least 0, and the deviation of the censored Gaussian. The mean of the censored
+  /// Gaussian is higher: it would move forecasts of values that are never negative.
   ValueMoments moments() const {
     if (!floor) return {mean, std};
     const double z = mean / std, above = normal_probability(z),
@@ -211,7 +212,7 @@ void put(const EndDistribution& d, std::int64_t row, double truth, std::span<con
   column.central_mass[i] = d.mass(truth);
 }
 
-/// Deviations of 0 are those of series that the methods fit without an error. None is below the spacing of doubles.
+/// Returns `std`, at least the spacing of doubles at `mean`: methods that fit a series without an error predict 0.
 double positive_std(double std, double mean) {
   const double size = std::abs(mean);
   return std::max(std, std::nextafter(size, std::numeric_limits<double>::infinity()) - size);

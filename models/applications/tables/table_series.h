@@ -69,7 +69,7 @@ struct SeriesAnswerer {
 TableAnswer predict_table(const SeriesAnswerer& answerer, const TrainingRange& range, std::int64_t dim_x,
                           const TableQuestion& question);
 
-/// Series come value by value, of each the groups in their order. A series of fewer than two points has the units of
+/// Series are ordered by value column, then by group. A series of fewer than two points has the units of
 /// all groups together. Memory is that of the answer and 8 bytes for each row and place beyond that of
 /// `predict_locally`. Throws Error if the number of columns is not a multiple of the model's values.
 TableAnswer predict_table(const SeriesPredictor& predictor, const LocalOptions& local, const TrainingRange& range,

@@ -188,8 +188,8 @@ std::optional<InputTurn> find_turn(std::span<const double> x, std::span<const do
     turn.origin[d] = places.lowest(d);
     turn.extent[d] = places.range(d);
   }
-  // Both "as it is" and "in the units of the table" vary alike in all directions; if inputs have different units, only
-  // the former is natural.
+  // Without a turn the field may vary alike in all directions of the mapped inputs, or in the units of the table. The
+  // better of both is what a turn must beat.
   const double of_units = std::log(turn.extent[0]) - std::log(turn.extent[1]);
   double near = 0;
   for (ObservedPlaces::Index p = 0; p < places.count(); ++p) near += inside(places, p);
