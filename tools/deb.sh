@@ -78,6 +78,7 @@ architecture=$(dpkg --print-architecture)
 maintainer="${DEBFULLNAME:-$(git log -1 --format=%cn 2>/dev/null || echo unknown)} <${DEBEMAIL:-$(git log -1 --format=%ce 2>/dev/null || echo unknown@invalid.invalid)}>"
 mkdir "$work/debian"  # which dpkg-shlibdeps wants to see
 printf 'Source: npzoo\n\nPackage: npzoo\nArchitecture: any\n' >"$work/debian/control"
+# The program loads cairo when it draws, so that dpkg-shlibdeps does not see it.
 shared=$(cd "$work" && dpkg-shlibdeps -O npzoo/usr/bin/npzoo 2>"$work/log" | sed -n 's/^shlibs:Depends=//p') ||
   { cat "$work/log" >&2; exit 1; }
 mapfile -t files < <(needed | sort -u)
@@ -97,7 +98,7 @@ $3
 Description: $4
 END
 }
-control "$program" science "Depends: $shared, fonts-dejavu-core
+control "$program" science "Depends: $shared, libcairo2, fonts-dejavu-core
 Suggests: libnpzoo-dev" "neural processes: predictions with uncertainty from a few observations
  A program that trains neural processes and predicts with them: it fills tables, makes
  forecasts and maps. Trained weights and an example are included."

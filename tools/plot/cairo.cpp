@@ -1,14 +1,10 @@
 #include "tools/plot/cairo.h"
 
-#ifdef NPZOO_LOAD_CAIRO
 #include <dlfcn.h>
 
 #include "npzoo/engine/error.h"
-#endif
 
 namespace npzoo::tools::plot {
-
-#ifdef NPZOO_LOAD_CAIRO
 
 namespace {
 
@@ -16,7 +12,7 @@ constexpr char kLibrary[] = "libcairo.so.2";
 
 Cairo load_cairo() {
   void* const library = ::dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
-  check(library != nullptr, "[plot] {} cannot be loaded, expected cairo 1.16 or newer; in Python, use .plot() instead",
+  check(library != nullptr, "[plot] {} cannot be loaded, expected cairo 1.16 or newer (Debian: libcairo2); in Python, use .plot() instead",
         kLibrary);
   Cairo functions;
 #define NPZOO_LOAD(name)                                                                         \
@@ -33,18 +29,5 @@ const Cairo& cairo() {
   static const Cairo functions = load_cairo();
   return functions;
 }
-
-#else
-
-const Cairo& cairo() {
-  static constexpr Cairo kFunctions{
-#define NPZOO_LINKED(name) &::cairo_##name,
-      NPZOO_CAIRO_FUNCTIONS(NPZOO_LINKED)
-#undef NPZOO_LINKED
-  };
-  return kFunctions;
-}
-
-#endif
 
 }  // namespace npzoo::tools::plot

@@ -23,8 +23,8 @@ struct Cairo {
 #undef NPZOO_CAIRO_MEMBER
 };
 
-/// Returns cairo's functions. In a build with `-Dcairo=loaded` the first call loads the library; it throws Error if the
-/// machine has none.
+/// Returns cairo's functions. The first call loads the library: nothing but pictures needs it. Throws Error if the machine
+/// has none.
 const Cairo& cairo();
 
 }  // namespace npzoo::tools::plot
