@@ -13,7 +13,7 @@ build=build
 if [ ! -f build/build.ninja ]; then
   build=build-quickstart
   [ -f $build/build.ninja ] ||
-    meson setup $build -Dcuda=disabled -Demulator=disabled -Dtests=false -Disas=only-native -Doptimization=1 >/dev/null
+    meson setup $build --native-file=tools/quick.ini -Dtests=false >/dev/null
 fi
 say "[1/3] compiling the program (about five minutes of processor time)"
 ninja -C $build tools/npzoo

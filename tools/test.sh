@@ -1,27 +1,30 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds and tests what g++ and this processor's best instruction set can show.
 #   tools/test.sh [--all] [--compiler COMPILER] [--sanitize address,undefined|thread] [--guard] [SUITE…]
-# --all: also the other instruction sets, the emulated GPU, kernels for real ones and, unless another option or a suite is given,
-# clang++. Suites: engine ops datasets models tools python compilers. The suite python needs packages of PyPI, in build-python.
+# --all: what users install (the default build, the wheel, the Debian package, the quick start), the other instruction sets, kernels
+# for GPUs, clang++ and the emulated GPU. Suites: engine ops datasets models tools python compilers emulated tour. The suite python
+# needs packages of PyPI, in build-python.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-build=build compiler= all= options=() suites=() patience=1
+build=build compiler= all= special= options=() suites=() patience=1
 while [ $# -gt 0 ]; do
   case $1 in
     --all) all=1 ;;
-    --compiler) compiler=$2; build+=-$2; shift ;;
+    --compiler) compiler=$2; build+=-$2; special=1; shift ;;
     --sanitize)
-      build+=-${2//,/-} patience=5
-      options+=("-Db_sanitize=$2" -Db_lundef=false --buildtype=debugoptimized); shift ;;
-    --guard) build+=-guard; options+=(-Dguard=true) ;;
-    -*) sed -n '2,5s/^# *//p' "$0" >&2; exit 2 ;;
+      # Optimised code: what is found there is what users run.
+      build+=-${2//,/-} patience=5 special=1
+      options+=("-Db_sanitize=$2" -Db_lundef=false --buildtype=debugoptimized -Doptimization=2); shift ;;
+    --guard) build+=-guard special=1; options+=(-Dguard=true) ;;
+    -*) sed -n '2,6s/^# *//p' "$0" >&2; exit 2 ;;
     *) suites+=("$1") ;;
   esac
   shift
 done
 
 export NPZOO_TEST_SLOWNESS=${NPZOO_TEST_SLOWNESS:-$patience}  # how many times as long a test waits for other processes
+quick=--native-file=tools/quick.ini
 status=0 logs=()
 # Options for the Python package. Not with sanitizers, which would have to be loaded before Python.
 with_python=()
@@ -45,19 +48,29 @@ run() {
 if [ -z "$all" ]; then
   tools/setup.sh cmake ${compiler:+"${compiler/clang++/clang}"}
   prepare_python
-  run "$build" "${options[@]}" "${with_python[@]}" -Dcuda=disabled -Demulator=disabled -Disas=only-native -Doptimization=1 -- --no-suite=more "${suites[@]/#/--suite=}"
+  run "$build" "$quick" "${options[@]}" "${with_python[@]}" -- --no-suite=more "${suites[@]/#/--suite=}"
+elif [ "$special" ]; then
+  tools/setup.sh cmake openmpi-bin mpich ${compiler:+"${compiler/clang++/clang}"}
+  prepare_python
+  run "$build-all" -Demulator=enabled -Doptimization=1 "${options[@]}" "${with_python[@]}" -- "${suites[@]/#/--suite=}"
 else
-  clang=$([ "$build" != build ] || [ ${#suites[@]} -gt 0 ] || echo clang)
-  tools/setup.sh cmake openmpi-bin mpich ${compiler:+"${compiler/clang++/clang}"} $clang
+  tools/setup.sh cmake openmpi-bin mpich clang dpkg-dev mmdebstrap
   # Here kernels for real GPUs are compiled to find errors and not to be fast.
   if nvcc=$(PATH=$PATH:/usr/local/cuda/bin command -v nvcc) && "$nvcc" --help | grep -q -- --Ofast-compile; then
     export NVCC_APPEND_FLAGS=--Ofast-compile=max
   fi
   prepare_python
-  run "$build-all" "${options[@]}" "${with_python[@]}" -Doptimization=1 -- "${suites[@]/#/--suite=}"
-  if [ "$clang" ]; then
+  # The tests run on the objects of which pip makes the wheel and tools/deb.sh the Debian packages.
+  if [ ${#with_python[@]} -gt 0 ]; then
+    rm -rf build-all/wheel
+    ENVIRONMENT=build-python tools/wheel.sh build-all/wheel --config-settings=build-dir=build-all \
+      --config-settings=setup-args=-Dtests=true >/dev/null || status=1
+  fi
+  run build-all -- "${suites[@]/#/--suite=}"
+  if [ ${#suites[@]} -eq 0 ]; then
+    run build-quickstart "$quick" -- --suite=tour
     compiler=clang++
-    run build-clang++ -Dcuda=disabled -Demulator=disabled -Disas=only-native -Doptimization=1 -- --suite=compilers
+    run build-clang++ "$quick" -Demulator=enabled -- --suite=compilers --suite=emulated
   fi
 fi
 python3 tools/test_summary.py "${logs[@]}" || status=1
