@@ -19,7 +19,7 @@ struct Piece {
   std::int64_t rows, width, offset, step;
 };
 
-Piece piece_of(const Axis& axis, std::int64_t begin, std::int64_t size) {
+Piece piece_of(const AxisView& axis, std::int64_t begin, std::int64_t size) {
   return {axis.outer, size * axis.inner, begin * axis.inner, axis.extent * axis.inner};
 }
 
@@ -39,7 +39,7 @@ void write(const Tensor& x, const Piece& piece, Tensor& whole, bool accumulate =
   });
 }
 
-void check_parts(std::span<const Tensor> xs, const Axis& axis) {
+void check_parts(std::span<const Tensor> xs, const AxisView& axis) {
   for (std::size_t i = 1; i < xs.size(); ++i) {
     check_one_device("concat", {xs[0], xs[i]});
     const Shape &first = xs[0].shape(), &shape = xs[i].shape();
@@ -54,7 +54,7 @@ void check_parts(std::span<const Tensor> xs, const Axis& axis) {
 
 Tensor concat(std::span<const Tensor> xs, int axis_index) {
   check(!xs.empty(), "[concat] no tensors given, expected one or more");
-  Axis axis = axis_of("concat", xs[0].shape(), axis_index);
+  AxisView axis = axis_of("concat", xs[0].shape(), axis_index);
   check_parts(xs, axis);
   axis.extent = 0;
   for (const Tensor& x : xs) axis.extent += x.dim(axis.index);
@@ -82,7 +82,7 @@ Tensor concat(std::span<const Tensor> xs, int axis_index) {
 }
 
 Tensor slice(const Tensor& x, int axis_index, std::int64_t begin, std::int64_t end) {
-  const Axis axis = axis_of("slice", x.shape(), axis_index);
+  const AxisView axis = axis_of("slice", x.shape(), axis_index);
   check(0 <= begin && begin <= end && end <= axis.extent, "[slice] [{}, {}) is not within [0, {}) of axis {} of {}",
         begin, end, axis.extent, axis.index, x.shape());
   Tensor out = Tensor::empty(x.shape().with(axis.index, end - begin), x.dtype(), x.device());
@@ -97,7 +97,7 @@ Tensor slice(const Tensor& x, int axis_index, std::int64_t begin, std::int64_t e
 }
 
 std::vector<Tensor> split(const Tensor& x, int axis_index, std::span<const std::int64_t> sizes) {
-  const Axis axis = axis_of("split", x.shape(), axis_index);
+  const AxisView axis = axis_of("split", x.shape(), axis_index);
   const auto fits = [&](std::int64_t size) { return 0 <= size && size <= axis.extent; };
   check(std::ranges::all_of(sizes, fits) && std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}) == axis.extent,
         "[split] sizes ({}) found, expected none below 0 and a sum of {} for axis {} of {}", fmt::join(sizes, ", "),
@@ -120,7 +120,7 @@ std::vector<Tensor> split(const Tensor& x, int axis_index, std::span<const std::
 }
 
 void copy_slice(const Tensor& part, int axis_index, std::int64_t begin, Tensor& whole) {
-  const Axis axis = axis_of("copy_slice", whole.shape(), axis_index);
+  const AxisView axis = axis_of("copy_slice", whole.shape(), axis_index);
   const std::int64_t size = part.dim(axis.index);
   check(part.shape() == whole.shape().with(axis.index, size) && 0 <= begin && begin <= axis.extent - size,
         "[copy_slice] {} does not fit {} from position {} of axis {} on", part.shape(), whole.shape(), begin,

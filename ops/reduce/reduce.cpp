@@ -27,7 +27,7 @@ Tensor sum(const Tensor& x) {
 }
 
 Tensor sum(const Tensor& x, int axis_index) {
-  const Axis axis = axis_of("sum", x.shape(), axis_index);
+  const AxisView axis = axis_of("sum", x.shape(), axis_index);
   const Shape kept = x.shape().with(axis.index, 1);
   Tensor out = sum_to(x, kept).view(x.shape().without(axis.index));
   record("sum", out, {x}, [x = x.symbol(), kept](const Tensor& d_out, Grads& grads) { spread(x, kept, d_out, grads); });
@@ -44,7 +44,7 @@ Tensor mean(const Tensor& x) {
 }
 
 Tensor mean(const Tensor& x, int axis_index) {
-  const Axis axis = axis_of("mean", x.shape(), axis_index);
+  const AxisView axis = axis_of("mean", x.shape(), axis_index);
   const double weight = 1 / static_cast<double>(axis.extent);
   const Shape kept = x.shape().with(axis.index, 1);
   Tensor out = affine(sum_to(x, kept).view(x.shape().without(axis.index)), weight, 0);
@@ -55,7 +55,7 @@ Tensor mean(const Tensor& x, int axis_index) {
 }
 
 Tensor logsumexp(const Tensor& x, int axis_index) {
-  const Axis axis = axis_of("logsumexp", x.shape(), axis_index);
+  const AxisView axis = axis_of("logsumexp", x.shape(), axis_index);
   Tensor out = Tensor::empty(x.shape().without(axis.index), x.dtype(), x.device());
   run(x, [&]<class T>(auto& device) {
     logsumexp_forward<T>(device, {axis.outer, axis.extent, axis.inner, x.data<T>(), out.data<T>()});
