@@ -18,7 +18,7 @@ constexpr std::size_t kChunkBytes = std::size_t{1} << 16;
 
 thread_local Tape* current = nullptr;
 
-/// Its low bits are free for the number of a part.
+/// Returns a number of its own for each recording, with the low bits free for the number of a part.
 std::uint64_t next_serial() {
   static std::atomic<std::uint64_t> serial{0};
   return ++serial << Variable::kPartBits;
@@ -89,7 +89,7 @@ void Tape::clear() {
   grads_.id_ = {};
 }
 
-/// Variables of an old recording become constants.
+/// Takes a new id, so that variables of the old recording become constants.
 void Tape::begin() {
   const std::uint64_t serial = next_serial();
   id_.leaves = serial;
@@ -178,7 +178,7 @@ const Grads& Tape::backward(const Tensor& out, Tensor d_out) {
   consumed_ = true;
   const Playing now(playing_);
   if (profile_) profile_->start();
-  play_until(0);
+  play();
   return grads_;
 }
 
@@ -191,21 +191,21 @@ Grads& Tape::receive() {
   return grads_;
 }
 
-void Tape::play_until(std::size_t remaining) {
-  grads_.slots_.resize(variables_);
-  while (nodes_.size() > remaining) {
+void Tape::play() {
+  while (!nodes_.empty()) {
     throw_if_stopped();
     const Node node = nodes_.back();
     nodes_.pop_back();
     const ClosureOwner owner{node.closure, node.destroy};
-    const auto first = grads_.slots_.begin() + node.first_output;
-    if (std::any_of(first, first + node.outputs, [](const Grads::Slot& slot) { return slot.grad.defined(); })) {
+    const auto first = grads_.slots_.begin() + node.first_output, last = first + node.outputs;
+    const auto known = std::find_if(first, last, [](const Grads::Slot& slot) { return slot.grad.defined(); });
+    if (known != last) {
       if (node.outputs == 1) {
         const Tensor d_out = std::move(first->grad);
         node.play(node.closure, {&d_out, 1}, grads_);
       } else {
         std::vector<Tensor> d_outs;
-        for (auto slot = first; slot != first + node.outputs; ++slot) d_outs.push_back(std::move(slot->grad));
+        for (auto slot = first; slot != last; ++slot) d_outs.push_back(std::move(slot->grad));
         node.play(node.closure, d_outs, grads_);
       }
       if (profile_) profile_->lap(node.name, &Profile::Passes::backward);
@@ -218,8 +218,6 @@ Recording::Recording(Tape& tape) : previous_(current) {
   if (tape.consumed_) tape.clear();
   current = &tape;
 }
-
-Recording::Recording(Tape& tape, Nested) : previous_(current) { current = &tape; }
 
 Recording::~Recording() { current = previous_; }
 

@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "npzoo/engine/draws.h"
 #include "npzoo/engine/profile.h"
 #ifdef NPZOO_GUARD
 #include "npzoo/engine/saved_memory.h"
@@ -22,13 +21,13 @@
 
 namespace npzoo {
 
-/// Which variables belong to a recording, by their Variable::tape. 0, of constants, is none.
+/// Tells whether a variable belongs to a recording. `Variable::tape` holds the id; constants have id 0.
 struct RecordingId {
-  std::uint64_t leaves = 0;  // watched before another tape followed: those of all tapes that follow each other
-  std::uint64_t own = 0;     // recorded, or watched later
+  std::uint64_t leaves = 0;  // of leaves that all tapes that follow each other share (see Tape::follow)
+  std::uint64_t own = 0;     // of variables that this tape recorded, and of leaves that it watched after following
 
-  /// Returns whether the variable belongs to it. Throws Error if a tape that follows this one, or is followed by it,
-  /// recorded the variable.
+  /// Returns whether the variable belongs to the recording. Throws Error if a tape that follows this one, or is
+  /// followed by it, recorded the variable.
   bool has(const Variable& variable) const {
     if (variable.tape == 0) return false;
     if (variable.tape == own || variable.tape == leaves) return true;
@@ -44,15 +43,15 @@ struct RecordingId {
 /// Gradients under construction, one slot per recorded variable.
 class Grads {
  public:
-  /// Returns whether `x` belongs to the recording, so that its gradient is needed.
+  /// Returns whether `x` belongs to the recording, and so needs a gradient.
   bool wants(const Tensor& x) const { return id_.has(x.variable()); }
 
   /// Adds a contribution to the gradient of `x`; does nothing for constants. The first one is moved in, later ones are
   /// summed. A contribution of the broadcast shape is summed to x's shape here.
   void add(const Tensor& x, Tensor d_x);
 
-  /// A tensor of x's shape for a kernel to write to; with `accumulate` the kernel must add instead of overwrite. The
-  /// gradient belongs to the kernel as long as the Target lives: other contributions to it are an Error meanwhile.
+  /// A tensor of x's shape for a kernel to write to. If `accumulate`, the kernel must add instead of overwrite. While
+  /// the Target lives, other contributions to the gradient throw Error.
   struct Target {
     Tensor grad;
     bool accumulate;
@@ -70,19 +69,19 @@ class Grads {
 
   struct Slot {
     Tensor grad;
-    // Made here, so that any other owner is a Target. A contribution that was moved in may have other owners.
+    // True if this slot allocated the gradient. Then nobody but a live Target shares its memory.
     bool own = false;
   };
 
-  /// Makes the slot's gradient one that may be added to.
+  /// Copies the slot's gradient if other tensors share its memory, so that it can be added to.
   static void unshare(Slot& slot);
 
   std::vector<Slot> slots_;
   RecordingId id_;
 };
 
-/// Records operations in the order they run and plays them backwards once. The backward pass destroys a node when it
-/// has passed it, so its memory serves the next gradients. A Tape can be used again: it keeps its memory.
+/// Records operations in the order they run and plays them backwards once. The backward pass destroys each node after
+/// playing it, so its memory serves the next gradients. A Tape can be used again: it keeps its memory.
 class Tape {
  public:
   Tape();
@@ -93,10 +92,10 @@ class Tape {
   /// Makes `leaf` a variable. The backward pass returns its gradient.
   void watch(Tensor& leaf);
 
-  /// Starts anew with the leaves of `first`, which has watched them and recorded nothing yet, and follows no other
-  /// tape. Tapes that follow each other record one part of a computation each, on several threads at once, and return
-  /// the gradients of the same leaves. This is the only way to put a leaf on two tapes. A tape must not use variables
-  /// that another one recorded: that is an Error.
+  /// Starts anew with the leaves of `first`. Tapes that follow each other record one part of a computation each, on
+  /// several threads at once, and return the gradients of the same leaves. This is the only way to put a leaf on two
+  /// tapes. Throws Error if `first` has recorded something or follows another tape. Using a variable that another one
+  /// of these tapes recorded throws Error.
   void follow(Tape& first);
 
   /// Returns the gradients of the scalar `loss` with respect to every watched leaf. Consumes the recording.
@@ -104,8 +103,8 @@ class Tape {
   /// Returns the gradients for an output of any shape and the cotangent `d_out` of that shape.
   const Grads& backward(const Tensor& out, Tensor d_out);
 
-  /// Returns the gradients of the leaves, undefined so far, to be filled by Grads::add: where another process has
-  /// played this part of the computation. Consumes the recording, which must be empty.
+  /// Returns undefined gradients of the leaves, for Grads::add to fill if another process has played this part of the
+  /// computation. Consumes the recording, which must be empty.
   Grads& receive();
 
   /// Forgets the recording and all gradients, keeps the memory.
@@ -121,8 +120,6 @@ class Tape {
  private:
   friend class Recording;
   friend struct Recorder;
-  template <class F>
-  friend Tensor checkpoint(Draws& draws, std::vector<Tensor> inputs, F f);
 
   struct Node {
     const char* name;
@@ -138,9 +135,7 @@ class Tape {
   /// Makes room for one more node, so that pushing it cannot fail.
   void reserve_node();
   void* allocate(std::size_t bytes, std::size_t alignment);
-  void play_until(std::size_t remaining);
-  template <class F>
-  void replay(const Tensor& d_out, F&& rerun);
+  void play();
 
   struct Chunk {
     std::unique_ptr<std::byte[]> memory;
@@ -151,7 +146,7 @@ class Tape {
   std::vector<Chunk> chunks_;  // bump arena that the closures live in
   std::size_t chunk_ = 0, used_ = 0;
   RecordingId id_;
-  std::uint64_t parts_ = 1;  // tapes that follow each other, as far as this one knows
+  std::uint64_t parts_ = 1;  // number of tapes that follow this one, plus 1; of a follower, its own number
   std::uint32_t variables_ = 0;
   bool playing_ = false, consumed_ = false;
   Grads grads_;
@@ -167,10 +162,6 @@ class Recording {
   Recording& operator=(const Recording&) = delete;
 
  private:
-  friend class Tape;
-  struct Nested {};
-  Recording(Tape& tape, Nested);
-
   Tape* previous_;
 };
 
@@ -193,7 +184,7 @@ bool needs_grad(const Tensor& x);
 struct Recorder {
   using Inputs = std::initializer_list<std::reference_wrapper<const Tensor>>;
 
-  /// The tape to record on, or null when no input is one of its variables.
+  /// Returns the tape to record on, or null if no input is one of its variables.
   static Tape* tape_for(Inputs inputs);
 
   template <class F>
@@ -246,41 +237,6 @@ void record(const char* name, Tensor& out, std::span<const Tensor> inputs, F&& b
 template <class F>
 void record(const char* name, std::span<Tensor> outs, Recorder::Inputs inputs, F&& backward) {
   if (Tape* tape = Recorder::tape_for(inputs)) Recorder::push(*tape, name, outs, std::forward<F>(backward));
-}
-
-template <class F>
-void Tape::replay(const Tensor& d_out, F&& rerun) {
-  const std::size_t mark = nodes_.size();
-  Tensor out;
-  {
-    Recording on(*this, Recording::Nested{});
-    out = rerun();
-  }
-  grads_.slots_.resize(variables_);
-  grads_.add(out, d_out);
-  play_until(mark);
-}
-
-/// Runs `f(inputs, draws)` without saving anything but the inputs and where the random numbers stand; the backward pass
-/// runs it again (Chen et al., "Training deep nets with sublinear memory cost", 2016). `f` must be copyable and depend
-/// on nothing else that changes; parameters that it uses get their gradients as usual.
-template <class F>
-Tensor checkpoint(Draws& draws, std::vector<Tensor> inputs, F f) {
-  const Draws before = draws;
-  Tensor out;
-  {
-    NoGrad off;
-    out = f(std::span<const Tensor>(inputs), draws);
-  }
-  if (Tape* tape = current_tape())
-    Recorder::push(*tape, "checkpoint", {&out, 1},
-                   [tape, before, inputs = std::move(inputs), f = std::move(f)](const Tensor& d_out, Grads&) {
-                     tape->replay(d_out, [&] {
-                       Draws same = before;
-                       return f(std::span<const Tensor>(inputs), same);
-                     });
-                   });
-  return out;
 }
 
 }  // namespace npzoo
