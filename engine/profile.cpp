@@ -1,7 +1,6 @@
 #include "npzoo/engine/profile.h"
 
 #include "npzoo/engine/cuda/gpu.h"
-#include "npzoo/engine/device.h"
 #include "npzoo/engine/measure/flops.h"
 
 namespace npzoo {
@@ -11,17 +10,8 @@ void Profile::start() {
   flops_since_ = counted_flops_here();
 }
 
-namespace {
-
-/// An operation includes its work on a CUDA device.
-void wait_for_device() {
-  if (default_device() == Device::cuda) gpu_runtime().synchronise();
-}
-
-}  // namespace
-
-void Profile::lap(const char* operation, Cost Passes::*pass) {
-  wait_for_device();
+void Profile::lap(const char* operation, Cost Passes::*pass, Device device) {
+  if (device == Device::cuda) gpu_runtime().synchronise();
   const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - since_;
   Cost& cost = operations_[operation].*pass;
   ++cost.calls;

@@ -5,10 +5,12 @@
 #include <map>
 #include <string>
 
+#include "npzoo/engine/device.h"
+
 namespace npzoo {
 
-/// Measures the time of recorded operations. An operation is charged with all the time since the operation before it on
-/// the same tape. So work that is not recorded counts for the next recorded operation.
+/// Measures the time of recorded operations. Each operation is charged with all the time since the previous one on the
+/// same tape, so work that is not recorded counts for the next recorded operation.
 class Profile {
  public:
   struct Cost {
@@ -20,9 +22,11 @@ class Profile {
     Cost forward, backward;
   };
 
-  /// Charges the next operation from now on.
+  /// Starts the clock for the next operation.
   void start();
-  void lap(const char* operation, Cost Passes::*pass);
+  /// Charges the operation with the time since the last call, and starts the clock again. Waits for `device`, where the
+  /// operation ran.
+  void lap(const char* operation, Cost Passes::*pass, Device device);
   void add(const Profile& other);
 
   const std::map<std::string, Passes>& operations() const { return operations_; }

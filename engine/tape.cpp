@@ -200,6 +200,7 @@ void Tape::play() {
     const auto first = grads_.slots_.begin() + node.first_output, last = first + node.outputs;
     const auto known = std::find_if(first, last, [](const Grads::Slot& slot) { return slot.grad.defined(); });
     if (known != last) {
+      const Device device = known->grad.device();
       if (node.outputs == 1) {
         const Tensor d_out = std::move(first->grad);
         node.play(node.closure, {&d_out, 1}, grads_);
@@ -208,7 +209,7 @@ void Tape::play() {
         for (auto slot = first; slot != last; ++slot) d_outs.push_back(std::move(slot->grad));
         node.play(node.closure, d_outs, grads_);
       }
-      if (profile_) profile_->lap(node.name, &Profile::Passes::backward);
+      if (profile_) profile_->lap(node.name, &Profile::Passes::backward, device);
     }
   }
 }

@@ -211,7 +211,7 @@ struct Recorder {
                            },
                            [](void* closure) { static_cast<Closure*>(closure)->~Closure(); }, first,
                            static_cast<std::uint32_t>(outs.size())});
-    if (tape.profile_) tape.profile_->lap(name, &Profile::Passes::forward);
+    if (tape.profile_) tape.profile_->lap(name, &Profile::Passes::forward, outs[0].device());
   }
 };
 

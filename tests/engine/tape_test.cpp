@@ -32,7 +32,7 @@ Tensor probe(const Tensor& x, F seen) {
 
 /// Two outputs, x and 2x; notes which of them got a gradient.
 std::array<Tensor, 2> fork(const Tensor& x, std::array<bool, 2>& reached) {
-  std::array<Tensor, 2> outs{x.clone(), affine(x.detach(), 2, 0)};
+  std::array<Tensor, 2> outs{x.detach().clone(), affine(x.detach(), 2, 0)};
   record("fork", outs, {x}, [x = x.symbol(), &reached](std::span<const Tensor> d_outs, Grads& grads) {
     reached = {d_outs[0].defined(), d_outs[1].defined()};
     if (reached[0]) grads.add(x, d_outs[0]);
@@ -320,6 +320,27 @@ TEST_CASE("tape: a profile charges every operation, forward and backward") {
   tape.set_profile(nullptr);
   record_and_play(x);
   CHECK(profile.operations().at("square").forward.calls == 2);
+}
+
+TEST_CASE("tape: a profile waits for the device of an operation, not for the default device") {
+  if (!has_gpu()) return;
+  const OnCpu cpu;
+  Profile profile;
+  Tape tape;
+  tape.set_profile(&profile);
+  Tensor x = Tensor::full({3}, 2, DType::float64, Device::cuda);
+  std::uint64_t before_backward = 0;
+  const Recording on(tape);
+  tape.watch(x);
+  const std::uint64_t before_forward = gpu_runtime().mark();
+  Tensor out = square(x);
+  CHECK(gpu_runtime().passed(before_forward));
+  record("probe", out, {out}, [&, y = out](const Tensor& d_out, Grads& grads) {
+    before_backward = gpu_runtime().mark();
+    grads.add(y, d_out);
+  });
+  tape.backward(out, Tensor::full({3}, 1, DType::float64, Device::cuda));
+  CHECK(gpu_runtime().passed(before_backward));
 }
 
 TEST_CASE("tape: errors") {
