@@ -1,7 +1,7 @@
 #pragma once
 
-// Sums computed numbers over the rows of a matrix: first within blocks of rows, then over the blocks, in an order that
-// depends on the extents alone. Included by kernel sources only.
+// Column sums of f(row, column), where f is computed on the fly: first within blocks of rows, then over the blocks, in
+// an order that depends on the extents alone. Included by kernel sources only.
 
 #include "npzoo/engine/cuda/launch.h"
 #include "npzoo/engine/cuda/pack.h"
@@ -36,12 +36,12 @@ struct TilePlace {
 
 /// For rows of whole packs, neither of which is empty.
 template <int n>
-dim3 tile_grid(const CudaContext<kGpu>& cuda, std::int64_t rows, std::int64_t width) {
+Grid tile_grid(const CudaContext<kGpu>& cuda, std::int64_t rows, std::int64_t width) {
   constexpr int kRowsPerThread = 4, kBlocksPerMultiprocessor = 4;
   const int columns = tile_columns(width / n), lanes = kTileThreads / columns;
   const std::int64_t tiles = divide_up(width / n, columns), most = divide_up(rows, kRowsPerThread * lanes);
   const std::int64_t wanted = divide_up(std::int64_t{cuda.multiprocessors} * kBlocksPerMultiprocessor, tiles);
-  return dim3(static_cast<unsigned>(tiles), static_cast<unsigned>(min(wanted, most)));
+  return {tiles, min(wanted, most)};
 }
 
 /// `f.read(row, column)` reads what `f.add(row, column, loaded, sums)` needs to add to the sums of n columns. partial
@@ -105,8 +105,8 @@ __global__ void __launch_bounds__(kFinishThreads)
 template <class T, int count>
 void finish(CudaContext<kGpu>& cuda, const char* name, std::int64_t blocks, std::int64_t width, const T* partial,
             const ColumnSums<T, count>& sums) {
-  launch(cuda, name, finish_column_sums<T, count>, dim3(static_cast<unsigned>(divide_up(width, kWarp)), count),
-         kFinishThreads, kFinishThreads * sizeof(double), blocks, width, partial, sums);
+  launch(cuda, name, finish_column_sums<T, count>, {divide_up(width, kWarp), count}, kFinishThreads,
+         kFinishThreads * sizeof(double), blocks, width, partial, sums);
 }
 
 /// Visits every pack of n columns of every row, and where `sums` are wanted sums up over the rows.
@@ -114,7 +114,7 @@ template <class T, int n, int count, class F>
 void visit_and_sum(CudaContext<kGpu>& cuda, const char* name, std::int64_t rows, std::int64_t width, const F& f,
                    const ColumnSums<T, count>& sums) {
   if (width == 0) return;
-  const dim3 grid = rows > 0 ? tile_grid<n>(cuda, rows, width) : dim3(0, 0);
+  const Grid grid = rows > 0 ? tile_grid<n>(cuda, rows, width) : Grid(0, 0);
   const bool wanted = sums.at[0] != nullptr;
   const Buffer buffer(static_cast<std::size_t>(wanted ? count * grid.y * width : 0) * sizeof(T), Device::cuda);
   T* partial = wanted ? reinterpret_cast<T*>(buffer.data()) : nullptr;

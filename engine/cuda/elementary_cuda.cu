@@ -62,18 +62,17 @@ void sum_middle(CudaContext<gpu>& cuda, const SumMiddle<T>& p) {
   const std::int64_t blocks = p.outer * divide_up(p.inner, columns);
   // Enough blocks for the device, each with enough rows; a second pass sums what the slices give.
   const std::int64_t wanted = divide_up(2 * cuda.multiprocessors, blocks), most = p.middle / (8 * lanes);
-  const auto slices = static_cast<unsigned>(max(std::int64_t{1}, min(wanted, most)));
-  const auto grid = static_cast<unsigned>(blocks);
+  const std::int64_t slices = max(std::int64_t{1}, min(wanted, most));
   constexpr std::size_t kShared = kThreads * sizeof(double);
   if (slices == 1)
-    return launch(cuda, "sum_middle", sum_slices<T, T>, dim3(grid), kThreads, kShared, p.outer, p.middle, p.inner, p.x,
+    return launch(cuda, "sum_middle", sum_slices<T, T>, blocks, kThreads, kShared, p.outer, p.middle, p.inner, p.x,
                   p.y);
-  const Buffer buffer(slices * static_cast<std::size_t>(p.outer * p.inner) * sizeof(double), Device::cuda);
+  const Buffer buffer(static_cast<std::size_t>(slices * p.outer * p.inner) * sizeof(double), Device::cuda);
   auto* partial = reinterpret_cast<double*>(buffer.data());
-  launch(cuda, "sum_middle", sum_slices<T, double>, dim3(grid, slices), kThreads, kShared, p.outer, p.middle, p.inner,
+  launch(cuda, "sum_middle", sum_slices<T, double>, {blocks, slices}, kThreads, kShared, p.outer, p.middle, p.inner,
          p.x, partial);
-  launch(cuda, "sum_middle", sum_slices<double, T>, dim3(static_cast<unsigned>(divide_up(p.outer * p.inner, kWarp))),
-         kThreads, kShared, std::int64_t{1}, std::int64_t{slices}, p.outer * p.inner, partial, p.y);
+  launch(cuda, "sum_middle", sum_slices<double, T>, divide_up(p.outer * p.inner, kWarp), kThreads, kShared,
+         std::int64_t{1}, slices, p.outer * p.inner, partial, p.y);
 }
 
 NPZOO_INSTANTIATE(fill, Fill);

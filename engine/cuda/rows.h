@@ -22,13 +22,13 @@ struct RowThreads {
   /// True in one thread of each existing row.
   __device__ bool first(std::int64_t rows) const { return row < rows && lane() == 0; }
 
-  /// f(i) for the elements of this thread.
+  /// Calls f(i) for the elements of this thread.
   template <class F>
   __device__ void for_own(const F& f) const {
     for (std::int64_t i = lane(); i < width; i += lanes) f(i);
   }
 
-  /// `op` over the threads, the same bits in each of them.
+  /// Reduces over the threads by `op`: the same bits in each of them.
   template <class T, class F>
   __device__ T reduce(T x, const F& op) const {
     for (int step = (lanes < kWarp ? lanes : kWarp) / 2; step > 0; step /= 2)
@@ -46,7 +46,7 @@ struct RowThreads {
   __device__ T sum(T x) const {
     return reduce(x, [](T a, T b) { return a + b; });
   }
-  /// NaN where one of them is.
+  /// NaN if one element is.
   template <class T>
   __device__ T largest(T x) const {
     return reduce(x, [](T a, T b) { return b > a || b != b ? b : a; });
@@ -60,24 +60,24 @@ __global__ void __launch_bounds__(kRowThreads, 4)
   f(RowThreads{row, row < rows ? width : 0, 1 << log2_lanes});
 }
 
-/// f(RowThreads) for every row, with a number of threads that suits its width.
+/// Calls f(RowThreads) for every row, with a number of threads that suits its width.
 template <class F>
 void for_rows(CudaContext<kGpu>& cuda, const char* name, std::int64_t rows, std::int64_t width, const F& f) {
   int log2_lanes = 0;
   while (1 << log2_lanes < width && 1 << log2_lanes < kWarp) ++log2_lanes;
   if (width > kWidestForWarp) log2_lanes = kLog2RowThreads;
-  const auto blocks = static_cast<unsigned>(divide_up(rows, kRowThreads >> log2_lanes));
+  const std::int64_t blocks = divide_up(rows, kRowThreads >> log2_lanes);
   const std::size_t shared = 1 << log2_lanes > kWarp ? kRowThreads / kWarp * sizeof(double) : 0;
-  launch(cuda, name, rows_kernel<F>, dim3(blocks), kRowThreads, shared, rows, width, log2_lanes, f);
+  launch(cuda, name, rows_kernel<F>, blocks, kRowThreads, shared, rows, width, log2_lanes, f);
 }
 
-/// x − shift, but 0 where both are the same infinity.
+/// Returns x − shift, but 0 if both are the same infinity.
 template <class T>
 __device__ T difference(T x, T shift) {
   return x == shift ? T(0) : x - shift;
 }
 
-/// The shift of exponentials; `largest` is −∞ for a row that holds −∞ alone.
+/// Returns the shift of exponentials, which is 0 for a row that holds −∞ alone.
 template <class T>
 __device__ T shift_for(T largest) {
   return largest == -infinity<T>() ? T(0) : largest;

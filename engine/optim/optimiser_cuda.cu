@@ -106,7 +106,7 @@ struct YogiRule {
 
 template <class T, class Update, class Rule>
 void update(CudaContext<kGpu>& cuda, const char* name, const Update& p, const Rule& rule) {
-  launch(cuda, name, update_kernel<T, Rule>, dim3(static_cast<unsigned>(p.stretches.size())), kThreads, 0,
+  launch(cuda, name, update_kernel<T, Rule>, static_cast<std::int64_t>(p.stretches.size()), kThreads, 0,
          p.stretches.data(), p.scalars, p.beta1, p.epsilon, rule);
 }
 
@@ -114,13 +114,13 @@ void update(CudaContext<kGpu>& cuda, const char* name, const Update& p, const Ru
 
 template <class T, Gpu gpu>
 void squared_norms(CudaContext<gpu>& cuda, const SquaredNorms<T>& p) {
-  launch(cuda, "squared_norms", squared_norms_kernel<T>, dim3(static_cast<unsigned>(p.stretches.size())), kThreads,
+  launch(cuda, "squared_norms", squared_norms_kernel<T>, static_cast<std::int64_t>(p.stretches.size()), kThreads,
          kSumBytes, p.stretches.data(), p.results);
 }
 
 template <class T, Gpu gpu>
 void judge_gradients(CudaContext<gpu>& cuda, const JudgeGradients<T>& p) {
-  launch(cuda, "judge_gradients", judge_kernel<T>, dim3(1), kThreads, kSumBytes, p);
+  launch(cuda, "judge_gradients", judge_kernel<T>, 1, kThreads, kSumBytes, p);
 }
 
 template <class T, Gpu gpu>

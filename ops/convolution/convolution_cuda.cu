@@ -90,7 +90,7 @@ __global__ void __launch_bounds__(kThreads) correlate_weights_tiles(CorrelationW
 template <class T>
 constexpr std::size_t kShared = 2 * kDepth* kPitch * sizeof(T);
 
-unsigned tiles(std::int64_t extent) { return static_cast<unsigned>(divide_up(extent, kSide)); }
+std::int64_t tiles(std::int64_t extent) { return divide_up(extent, kSide); }
 
 }  // namespace
 
@@ -98,8 +98,7 @@ template <class T, Gpu gpu>
 void correlate(CudaContext<gpu>& cuda, const Correlation<T>& p) {
   const Windows& w = p.windows;
   launch(cuda, "correlate", correlate_tiles<T>,
-         dim3(tiles(w.batch * w.out_h * w.out_w), tiles(w.out_channels / w.groups), static_cast<unsigned>(w.groups)),
-         kThreads, kShared<T>, p);
+         {tiles(w.batch * w.out_h * w.out_w), tiles(w.out_channels / w.groups), w.groups}, kThreads, kShared<T>, p);
 }
 
 template <class T, Gpu gpu>
@@ -107,8 +106,8 @@ void correlate_weights(CudaContext<gpu>& cuda, const CorrelationWeights<T>& p) {
   constexpr std::int64_t kBlocksPerMultiprocessor = 4, kShortest = 256;
   const Windows& w = p.windows;
   const std::int64_t rows = w.kernel_h * w.kernel_w * (w.in_channels / w.groups), size = rows * w.out_channels;
-  const dim3 grid(tiles(rows), tiles(w.out_channels / w.groups), static_cast<unsigned>(w.groups));
-  const std::int64_t blocks = std::int64_t{grid.x} * grid.y * grid.z, windows = w.batch * w.out_h * w.out_w;
+  const Grid grid(tiles(rows), tiles(w.out_channels / w.groups), w.groups);
+  const std::int64_t blocks = grid.blocks(), windows = w.batch * w.out_h * w.out_w;
   if (size == 0) return;
   // Partial sums take no more memory than the images.
   const std::int64_t images = w.batch * w.in_h * w.in_w * w.in_channels + windows * w.out_channels;
@@ -119,8 +118,7 @@ void correlate_weights(CudaContext<gpu>& cuda, const CorrelationWeights<T>& p) {
   const Buffer buffer(static_cast<std::size_t>(slices > 1 ? slices * size : 0) * sizeof(T), Device::cuda);
   T* partial = slices > 1 ? reinterpret_cast<T*>(buffer.data()) : p.d_weight;
   launch(cuda, "correlate_weights", correlate_weights_tiles<T>,
-         dim3(grid.x, grid.y, grid.z * static_cast<unsigned>(slices)), kThreads, kShared<T>, p,
-         static_cast<int>(slices), partial);
+         {grid.x, grid.y, grid.z * slices}, kThreads, kShared<T>, p, static_cast<int>(slices), partial);
   if (slices == 1) return;
   T* d_weight = p.d_weight;
   for_each(cuda, "correlate_weights", size, [=] __device__(std::int64_t i) {

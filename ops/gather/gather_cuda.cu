@@ -116,8 +116,7 @@ void gather_forward(CudaContext<gpu>& cuda, const GatherForward<T>& p) {
 
 template <class T, Gpu gpu>
 void gather_backward(CudaContext<gpu>& cuda, const GatherBackward<T>& p) {
-  const auto blocks = static_cast<unsigned>(p.batch * divide_up(p.points, kTile));
-  launch(cuda, "gather_backward", add_picks<T>, dim3(blocks), kThreads, sizeof(Hits), p);
+  launch(cuda, "gather_backward", add_picks<T>, p.batch * divide_up(p.points, kTile), kThreads, sizeof(Hits), p);
 }
 
 NPZOO_INSTANTIATE(gather_forward, GatherForward);

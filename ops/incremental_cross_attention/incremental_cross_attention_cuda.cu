@@ -83,10 +83,10 @@ int lanes_of_row(std::int64_t width) {
   return lanes;
 }
 
-dim3 merge_blocks(const CudaContext<kGpu>& cuda, std::int64_t rows, int lanes) {
+std::int64_t merge_blocks(const CudaContext<kGpu>& cuda, std::int64_t rows, int lanes) {
   const std::int64_t blocks = divide_up(rows * lanes, kRowWarps * kWarp),
                      most = std::int64_t{cuda.multiprocessors} * 16;
-  return {static_cast<unsigned>(min(blocks, most))};
+  return min(blocks, most);
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ __global__ void __launch_bounds__(Block::kThreads) gradients_kernel(P p) {
 
 template <class P>
 void start(CudaContext<kGpu>& cuda, const char* name, void (*kernel)(P), const P& p) {
-  launch(cuda, name, kernel, dim3(static_cast<unsigned>(p.of.batch)), Block::kThreads, Block::kBytes, p);
+  launch(cuda, name, kernel, p.of.batch, Block::kThreads, Block::kBytes, p);
 }
 
 }  // namespace

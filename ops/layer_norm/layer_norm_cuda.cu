@@ -194,7 +194,7 @@ void with_pack_size(std::int64_t width, const F& f, const T* first, const Rest*.
   wide ? f.template operator()<kPack<T>>() : f.template operator()<1>();
 }
 
-unsigned row_blocks(std::int64_t rows) { return static_cast<unsigned>(divide_up(rows, kWarps)); }
+std::int64_t row_blocks(std::int64_t rows) { return divide_up(rows, kWarps); }
 
 template <class T, int n, int packs>
 void backward(CudaContext<kGpu>& cuda, const LayerNormBackward<T>& p) {
@@ -202,16 +202,16 @@ void backward(CudaContext<kGpu>& cuda, const LayerNormBackward<T>& p) {
   const bool wants_sums = p.d_gain != nullptr;
   const ColumnSums<T, 2> sums{{p.d_gain, p.d_bias}};
   if (packs == 0 || !wants_sums) {
-    launch(cuda, "layer_norm_backward", rows_backward<T, n, packs>, dim3(row_blocks(p.rows)), kThreads, 0, p, nullptr);
+    launch(cuda, "layer_norm_backward", rows_backward<T, n, packs>, row_blocks(p.rows), kThreads, 0, p, nullptr);
     if (wants_sums) visit_and_sum<T, n>(cuda, "layer_norm_backward", p.rows, p.width, GainAndBiasOfRows<T, n>{p}, sums);
     return;
   }
-  const unsigned most = static_cast<unsigned>(cuda.multiprocessors) * kBlocksPerMultiprocessor;
-  const unsigned blocks = min(row_blocks(p.rows), most);
+  const std::int64_t most = std::int64_t{cuda.multiprocessors} * kBlocksPerMultiprocessor;
+  const std::int64_t blocks = min(row_blocks(p.rows), most);
   const auto width = static_cast<std::size_t>(p.width);
-  const Buffer buffer(2 * blocks * width * sizeof(T), Device::cuda);
+  const Buffer buffer(2 * static_cast<std::size_t>(blocks) * width * sizeof(T), Device::cuda);
   auto* partial = reinterpret_cast<T*>(buffer.data());
-  launch(cuda, "layer_norm_backward", rows_backward<T, n, packs>, dim3(blocks), kThreads,
+  launch(cuda, "layer_norm_backward", rows_backward<T, n, packs>, blocks, kThreads,
          kWarps * 2 * width * sizeof(T), p, partial);
   finish(cuda, "layer_norm_backward", blocks, p.width, partial, sums);
 }
@@ -223,7 +223,7 @@ void layer_norm_forward(CudaContext<gpu>& cuda, const LayerNormForward<T>& p) {
   if (p.width == 0) return;
   const auto start = [&]<int n>() {
     with_packs<n>(p.width, [&]<int packs>() {
-      launch(cuda, "layer_norm", normalise_rows<T, n, packs>, dim3(row_blocks(p.rows)), kThreads, 0, p);
+      launch(cuda, "layer_norm", normalise_rows<T, n, packs>, row_blocks(p.rows), kThreads, 0, p);
     });
   };
   with_pack_size(p.width, start, p.x, p.residual, p.gain, p.bias, p.sum, p.out);

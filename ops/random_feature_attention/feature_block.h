@@ -291,9 +291,9 @@ struct Place {
 };
 
 template <class T>
-dim3 place_blocks(const FeatureMap<T>& map, std::int64_t width, int bits) {
+std::int64_t place_blocks(const FeatureMap<T>& map, std::int64_t width, int bits) {
   const std::int64_t columns = column_tiles(width, bits);
-  return static_cast<unsigned>(map.batch * map.heads * divide_up(map.points, kTile) * (columns > 1 ? columns : 1));
+  return map.batch * map.heads * divide_up(map.points, kTile) * (columns > 1 ? columns : 1);
 }
 
 }  // namespace

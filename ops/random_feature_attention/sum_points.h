@@ -176,8 +176,7 @@ template <class T, bool queries>
 void launch_sum_points(CudaContext<kGpu>& cuda, const char* name, const PointSums<T>& p, std::int64_t segments) {
   const std::int64_t blocks = p.map.batch * p.map.heads * divide_up(p.map.features, kTile) *
                               max(std::int64_t{1}, column_tiles(p.map.value_width, p.bits));
-  launch(cuda, name, sum_points<T, queries>, dim3(static_cast<unsigned>(blocks), static_cast<unsigned>(segments)),
-         kThreads, Memory<T>::bytes(p.bits), p);
+  launch(cuda, name, sum_points<T, queries>, {blocks, segments}, kThreads, Memory<T>::bytes(p.bits), p);
 }
 
 }  // namespace

@@ -138,7 +138,7 @@ void summarise_keys_forward(CudaContext<gpu>& cuda, const SummariseKeysForward<T
                              .shifts = reinterpret_cast<T*>(shifts.data())};
   launch_sum_points<T, false>(cuda, "summarise_keys", partial, segments);
   launch(cuda, "summarise_keys, merge", merge_segments<T>,
-         dim3(static_cast<unsigned>(units * divide_up(size, kMergeColumns))), kMergeThreads,
+         units * divide_up(size, kMergeColumns), kMergeThreads,
          (kMergeThreads + kMergeThreads / kWarp) * sizeof(double), partial, segments, p.sums, p.shift);
 }
 

@@ -59,7 +59,8 @@ TEST_CASE("emulator: the lanes of a warp exchange values") {
 TEST_CASE("device code: powers of two are exact to the last place, from the largest number to the smallest") {
   const auto error = [](float x) {  // in units of the last place
     const double exact = std::exp2(static_cast<double>(x));
-    return std::abs(static_cast<double>(exponential2(x)) - exact) / std::ldexp(1.0, std::max(std::ilogb(exact) - 23, -149));
+    return std::abs(static_cast<double>(exponential2(x)) - exact) /
+           std::ldexp(1.0, std::max(std::ilogb(exact) - 23, -149));
   };
   double worst = 0;
   for (float x = -149; x < 128; x += 0.0009765625f) worst = std::max(worst, error(x));
@@ -121,6 +122,29 @@ TEST_CASE("emulator: refuses launches beyond the limits of a device") {
 
 namespace {
 
+__global__ void do_nothing() {}
+
+}  // namespace
+
+TEST_CASE("emulator: a grid that a device cannot count is refused before it wraps") {
+  CudaContext<Gpu::emulated> cuda{nullptr, 1, 99 << 10, true};
+  const auto message = [&](const Grid& grid) {
+    return error_of([&] { launch(cuda, "probe", do_nothing, grid, 1, 0); });
+  };
+  constexpr std::int64_t kWrap = std::int64_t{1} << 32;
+  for (const std::int64_t blocks : {std::int64_t{1} << 31, kWrap, kWrap + 1, std::int64_t{1} << 40})
+    CHECK(message(blocks) ==
+          fmt::format("[launch] kernel probe: {} × 1 × 1 blocks found, expected at most 2147483647 × "
+                      "65535 × 65535",
+                      blocks));
+  for (const std::int64_t blocks : {std::int64_t{65536}, kWrap, kWrap + 1})
+    for (const Grid& grid : {Grid(1, blocks), Grid(1, 1, blocks)}) CHECK(message(grid).starts_with("[launch] kernel "));
+  for (const Grid& grid : {Grid(3), Grid(1, 65535), Grid(1, 1, 65535), Grid(0, kWrap), Grid(kWrap, 0)})
+    CHECK(message(grid) == "no error");
+}
+
+namespace {
+
 __global__ void write_end(int* last, int bytes) {
   shared_memory<unsigned char>()[bytes - 1] = 7;
   *last = shared_memory<unsigned char>()[bytes - 1];
@@ -132,7 +156,7 @@ TEST_CASE("emulator: a launch can get more shared memory than the default, up to
   CudaContext<Gpu::emulated> small{nullptr, 1, 99 << 10, true};
   int last = 0;
   const auto launch_with = [&](int bytes) {
-    launch(small, "probe", write_end, dim3(1), 1, static_cast<std::size_t>(bytes), &last, bytes);
+    launch(small, "probe", write_end, 1, 1, static_cast<std::size_t>(bytes), &last, bytes);
   };
   for (const int bytes : {48 << 10, (48 << 10) + 1, 99 << 10}) {
     last = 0;

@@ -193,7 +193,7 @@ void draw(CudaContext<kGpu>& cuda, const GpTasks<T>& p) {
            [p, w] __device__(std::int64_t i) { fill_covariance(p, w, i); });
   const std::int64_t threads = min(std::int64_t{kMostThreads}, divide_up(size, kWarp) * kWarp);
   if (size > 0)
-    launch(cuda, "gp_factorise", factorise, dim3(static_cast<unsigned>(factors)), static_cast<int>(threads),
+    launch(cuda, "gp_factorise", factorise, factors, static_cast<int>(threads),
            kPanel * kPanel * sizeof(double), size, w.l);
   for_each(cuda, "gp_multiply", values, [p, w] __device__(std::int64_t i) { w.f[i] = multiply(p, w, i); });
   for_each(cuda, "gp_observe", p.batch * (p.context + p.targets),
