@@ -145,9 +145,9 @@ __global__ void __launch_bounds__(Block::kThreads) backward_kernel(KrigingBackwa
   kriging::backward(Block(), p, blockIdx.x);
 }
 
-unsigned blocks_for(const CudaContext<kGpu>& cuda, std::int64_t pairs) {
+std::int64_t blocks_for(const CudaContext<kGpu>& cuda, std::int64_t pairs) {
   const std::int64_t most = cuda.multiprocessors * kBlocksPerProcessor;
-  return static_cast<unsigned>(pairs < most ? pairs : most);
+  return pairs < most ? pairs : most;
 }
 
 Buffer working(std::int64_t blocks, std::int64_t each) {
@@ -158,16 +158,16 @@ Buffer working(std::int64_t blocks, std::int64_t each) {
 
 template <class T, Gpu gpu>
 void kriging_contexts(CudaContext<gpu>& cuda, const KrigingContexts<T>& p) {
-  launch(cuda, "kriging_contexts", order_kernel<T>, dim3(static_cast<unsigned>(p.batch)), Block::kThreads,
+  launch(cuda, "kriging_contexts", order_kernel<T>, p.batch, Block::kThreads,
          Block::kBytes, p);
 }
 
 template <class T, Gpu gpu>
 void kriging_weigh(CudaContext<gpu>& cuda, const KrigingWeigh<T>& p) {
   const std::int64_t each = kriging::weigh_work(p.points < p.block ? p.points : p.block);
-  const unsigned blocks = blocks_for(cuda, p.batch * kriging::groups(p.count));
+  const std::int64_t blocks = blocks_for(cuda, p.batch * kriging::groups(p.count));
   const Buffer work = working(blocks, each);
-  launch(cuda, "kriging_weigh", weigh_kernel<T>, dim3(blocks), Block::kThreads, Block::kBytes, p,
+  launch(cuda, "kriging_weigh", weigh_kernel<T>, blocks, Block::kThreads, Block::kBytes, p,
          reinterpret_cast<double*>(work.data()), each);
 }
 
@@ -179,16 +179,16 @@ void kriging_keep(CudaContext<gpu>& cuda, const KrigingKeep<T>& p) {
 template <class T, Gpu gpu>
 void kriging_moments(CudaContext<gpu>& cuda, const KrigingPredict<T>& p) {
   const std::int64_t each = kriging::predict_work(p.points, p.slopes != nullptr);
-  const unsigned blocks = blocks_for(cuda, p.batch * p.keep);
+  const std::int64_t blocks = blocks_for(cuda, p.batch * p.keep);
   const Buffer work = working(blocks, each);
-  launch(cuda, "kriging_moments", predict_kernel<T>, dim3(blocks), Block::kThreads, Block::kBytes, p,
+  launch(cuda, "kriging_moments", predict_kernel<T>, blocks, Block::kThreads, Block::kBytes, p,
          reinterpret_cast<double*>(work.data()), each);
-  launch(cuda, "kriging_average", average_kernel<T>, dim3(static_cast<unsigned>(p.batch)), Block::kThreads, 0, p);
+  launch(cuda, "kriging_average", average_kernel<T>, p.batch, Block::kThreads, 0, p);
 }
 
 template <class T, Gpu gpu>
 void kriging_backward(CudaContext<gpu>& cuda, const KrigingBackward<T>& p) {
-  launch(cuda, "kriging_backward", backward_kernel<T>, dim3(static_cast<unsigned>(p.batch)), Block::kThreads, 0, p);
+  launch(cuda, "kriging_backward", backward_kernel<T>, p.batch, Block::kThreads, 0, p);
 }
 
 NPZOO_INSTANTIATE(kriging_contexts, KrigingContexts);

@@ -65,7 +65,7 @@ void epilogue_backward(CudaContext<kGpu>& cuda, const LinearEpilogueBackward<T>&
 template <class T, Gpu gpu>
 void narrow_linear(CudaContext<gpu>& cuda, const NarrowLinear<T>& p) {
   if (p.rows == 0 || p.width == 0) return;
-  const auto start = [&](auto kernel, dim3 grid) { launch(cuda, "narrow_linear", kernel, grid, kTileThreads, 0, p); };
+  const auto start = [&](auto kernel, const Grid& grid) { launch(cuda, "narrow_linear", kernel, grid, kTileThreads, 0, p); };
   if (whole_packs<T>(p.width) && starts_packs(p.out))
     start(narrow_rows<T, kPack<T>>, tile_grid<kPack<T>>(cuda, p.rows, p.width));
   else

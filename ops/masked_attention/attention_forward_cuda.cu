@@ -137,7 +137,7 @@ void attend_by_tiles(CudaContext<kGpu>& cuda, const AttentionForward<typename L:
   const Spread by = spread<L>(cuda, units, p.queries, p.keys);
   const auto start = [&](const Result<T>& to) {
     launch(cuda, "attention_forward", attend<L, kLaplace>,
-           dim3(static_cast<unsigned>(units * by.tiles), static_cast<unsigned>(by.segments)), by.warps * kWarp,
+           {units * by.tiles, by.segments}, by.warps * kWarp,
            2 * L::kTileBytes + kMostWarps * sizeof(std::int64_t), p, by, to);
   };
   if (by.segments == 1) return start({p.out, p.log2_sum});

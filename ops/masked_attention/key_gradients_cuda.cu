@@ -165,7 +165,7 @@ void attention_key_gradients(CudaContext<gpu>& cuda, const AttentionBackward<T>&
     Result<T> to{b.d_k, b.d_v};
     if (by.segments > 1) to.d_k = reinterpret_cast<T*>(parts.data()), to.d_v = to.d_k + part * p.width;
     launch(cuda, "attention_d_kv", key_gradients<L, kLaplace>,
-           dim3(static_cast<unsigned>(units * by.tiles), static_cast<unsigned>(by.segments)), by.warps * kWarp,
+           {units * by.tiles, by.segments}, by.warps * kWarp,
            kSharedBytes<L>, b, by, means, to);
     if (by.segments == 1) return;
     sum_segments(cuda, by.segments, points * p.width, to.d_k, b.d_k);

@@ -143,7 +143,7 @@ void attention_query_gradients(CudaContext<gpu>& cuda, const AttentionBackward<T
     auto* memory = reinterpret_cast<T*>(parts.data());
     const Result<T> to = parts_rows > 0 ? Result<T>{memory, memory + parts_rows * p.width} : Result<T>{b.d_q, nullptr};
     launch(cuda, "attention_d_q", query_gradients<L, kLaplace>,
-           dim3(static_cast<unsigned>(units * by.tiles), static_cast<unsigned>(by.segments)), by.warps * kWarp,
+           {units * by.tiles, by.segments}, by.warps * kWarp,
            2 * L::kTileBytes + kMostWarps * sizeof(std::int64_t), b, by, means, to);
     if (parts_rows > 0) merge_segments(cuda, p, by.segments, to, b.d_q);
   });

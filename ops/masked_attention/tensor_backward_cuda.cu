@@ -271,7 +271,7 @@ void launch_segments(CudaContext<kGpu>& cuda, const char* name,
   auto* part = reinterpret_cast<float*>(parts.data());
   AttentionBackward<float> in_parts = b;
   for (int i = 0; i < kSums && segments > 1; ++i) in_parts.*sums[i] = part + i * segments * size;
-  launch(cuda, name, kernel, dim3(static_cast<unsigned>(blocks * segments)), warps * kWarp, Sizes::shared_bytes(warps),
+  launch(cuda, name, kernel, blocks * segments, warps * kWarp, Sizes::shared_bytes(warps),
          in_parts, terms, segments, segment_points(others, segments), vectors);
   for (int i = 0; i < kSums && segments > 1; ++i)
     sum_parts(cuda, part + i * segments * size, segments, size, b.*sums[i]);

@@ -263,11 +263,11 @@ void attend(CudaContext<kGpu>& cuda, const AttentionForward<float>& p) {
     part.out = reinterpret_cast<float*>(parts.data());
     part.log2_sum = part.out + segments * rows * p.width;
   }
-  launch(cuda, "attention_forward", attend_kernel<Format, kWidth>, dim3(static_cast<unsigned>(blocks * segments)),
+  launch(cuda, "attention_forward", attend_kernel<Format, kWidth>, blocks * segments,
          warps * kWarp, Sizes::shared_bytes(warps), part, segments, segment_points(p.keys, segments), vectors);
   if (segments > 1)
     launch(cuda, "attention_forward_merge", merge_rows,
-           dim3(static_cast<unsigned>(divide_up(rows, kMergeThreads / kWarp))), kMergeThreads, 0, p, segments, part.out,
+           divide_up(rows, kMergeThreads / kWarp), kMergeThreads, 0, p, segments, part.out,
            part.log2_sum);
 }
 

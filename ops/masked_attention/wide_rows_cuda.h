@@ -107,8 +107,7 @@ __global__ void __launch_bounds__(kWideWarps* kWarp) attend_wide_row(AttentionFo
 template <class T>
 void attend_wide_rows(CudaContext<kGpu>& cuda, const AttentionForward<T>& p) {
   const std::int64_t rows = p.batch * p.heads * p.queries;
-  launch(cuda, "attention_forward_wide", attend_wide_row<T>, dim3(static_cast<unsigned>(divide_up(rows, kWideWarps))),
-         kWideWarps * kWarp, 0, p);
+  launch(cuda, "attention_forward_wide", attend_wide_row<T>, divide_up(rows, kWideWarps), kWideWarps * kWarp, 0, p);
 }
 
 /// Weight of a pair and the gradient of its score.
@@ -193,9 +192,7 @@ __global__ void __launch_bounds__(kWideWarps* kWarp) wide_key_gradient(Attention
 template <class T>
 void wide_gradients(CudaContext<kGpu>& cuda, const AttentionBackward<T>& b, T* means) {
   const AttentionForward<T>& p = b.forward;
-  const auto blocks = [&p](std::int64_t points) {
-    return dim3(static_cast<unsigned>(divide_up(p.batch * p.heads * points, kWideWarps)));
-  };
+  const auto blocks = [&p](std::int64_t points) { return divide_up(p.batch * p.heads * points, kWideWarps); };
   launch(cuda, "attention_d_q_wide", wide_query_gradient<T>, blocks(p.queries), kWideWarps * kWarp, 0, b, means);
   launch(cuda, "attention_d_kv_wide", wide_key_gradient<T>, blocks(p.keys), kWideWarps * kWarp, 0, b,
          static_cast<const T*>(means));

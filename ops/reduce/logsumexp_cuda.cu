@@ -46,8 +46,8 @@ template <class T, Gpu gpu>
 void logsumexp_forward(CudaContext<gpu>& cuda, const LogSumExpForward<T>& p) {
   if (p.inner == 0) return;
   if (p.inner == 1) return forward_rows(cuda, p);
-  const auto blocks = static_cast<unsigned>(tile_blocks(p.outer, p.inner));
-  launch(cuda, "logsumexp", forward_columns<T>, dim3(blocks), kTileThreads, kTileShared, p);
+  const std::int64_t blocks = tile_blocks(p.outer, p.inner);
+  launch(cuda, "logsumexp", forward_columns<T>, blocks, kTileThreads, kTileShared, p);
 }
 
 template <class T, Gpu gpu>

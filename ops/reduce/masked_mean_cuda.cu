@@ -47,7 +47,7 @@ void masked_mean_forward(CudaContext<gpu>& cuda, const MaskedMeanForward<T>& p) 
   const std::int64_t blocks = tile_blocks(p.batch, p.width), lanes = kTileThreads / tile_columns(p.width);
   const std::int64_t wanted = divide_up(2 * cuda.multiprocessors, blocks), most = p.points / (8 * lanes);
   const std::int64_t slices = max(std::int64_t{1}, min(wanted, most)), results = p.batch * p.width;
-  const dim3 grid(static_cast<unsigned>(blocks), static_cast<unsigned>(slices));
+  const Grid grid(blocks, slices);
   if (slices == 1) return launch(cuda, "masked_mean", sum_visible<T>, grid, kTileThreads, kTileShared, p, nullptr);
   const Buffer buffer(static_cast<std::size_t>(slices * results) * sizeof(double), Device::cuda);
   auto* sums = reinterpret_cast<double*>(buffer.data());
