@@ -6,12 +6,14 @@
 #include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/cpu/context.h"
 #include "npzoo/engine/cuda/context.h"
+#include "npzoo/engine/kernel_arguments.h"
 #include "npzoo/engine/tensor.h"
 
 namespace npzoo {
 
-/// Throws Error, opened by `[where]`, unless all arguments of an operation are on one device. Integers, which
-/// operations bring to the device themselves, and undefined tensors do not count.
+/// Throws Error, opened by `[where]`, unless all tensors are on one device. `run` checks its own tensors; this is for
+/// functions composed of other operations, so that the message names the function. Integers, which operations bring to
+/// the device themselves, and undefined tensors do not count.
 inline void check_one_device(const char* where, std::initializer_list<std::reference_wrapper<const Tensor>> tensors) {
   bool on[2] = {};
   for (const Tensor& x : tensors)
@@ -64,18 +66,21 @@ void with_float_dtype(DType dtype, F&& f) {
 }
 
 /// Calls `f<T>(context)` for the dtype and device of `x`: the one place where run-time dtype, device, instruction set
-/// and kind of GPU become types. Throws Error for integer tensors.
+/// and kind of GPU become types. Throws Error for integer tensors. Within `f`, Tensor::data throws Error, opened by
+/// `[operation]`, for tensors on another device.
 template <class F>
-void run(const Tensor& x, F&& f) {
+void run(const char* operation, const Tensor& x, F&& f) {
+  const KernelArguments gathered(operation, x.device());
   with_float_dtype(x.dtype(), [&]<class T>() {
     const auto call = [&](auto& context) { f.template operator()<T>(context); };
     x.device() == Device::cuda ? with_cuda(call) : with_cpu(call);
   });
 }
 
-/// The same for what only tensors on a CUDA device need.
+/// The same for kernels that exist for CUDA devices alone.
 template <class F>
-void run_on_cuda(const Tensor& x, F&& f) {
+void run_on_cuda(const char* operation, const Tensor& x, F&& f) {
+  const KernelArguments gathered(operation, Device::cuda);
   with_float_dtype(x.dtype(), [&]<class T>() { with_cuda([&](auto& context) { f.template operator()<T>(context); }); });
 }
 

@@ -10,15 +10,16 @@ namespace npzoo {
 void add_into(Tensor& y, const Tensor& x) {
   check(x.shape() == y.shape() && x.dtype() == y.dtype(), "[add_into] cannot add {} of shape {} to {} of shape {}",
         to_string(x.dtype()), x.shape(), to_string(y.dtype()), y.shape());
-  run(x, [&]<class T>(auto& device) { add_into<T>(device, {.n = x.numel(), .x = x.data<T>(), .y = y.data<T>()}); });
+  run("add_into", x,
+      [&]<class T>(auto& device) { add_into<T>(device, {.n = x.numel(), .x = x.data<T>(), .y = y.data<T>()}); });
 }
 
 void fill(Tensor& x, double value) {
-  run_on_cuda(x, [&]<class T>(auto& cuda) { fill<T>(cuda, {x.numel(), static_cast<T>(value), x.data<T>()}); });
+  run_on_cuda("fill", x, [&]<class T>(auto& cuda) { fill<T>(cuda, {x.numel(), static_cast<T>(value), x.data<T>()}); });
 }
 
 void convert(const Tensor& x, Tensor& y) {
-  run_on_cuda(x, [&]<class T>(auto& cuda) {
+  run_on_cuda("convert", x, [&]<class T>(auto& cuda) {
     using To = std::conditional_t<std::is_same_v<T, float>, double, float>;
     convert<T>(cuda, {x.numel(), x.data<T>(), y.data<To>()});
   });
@@ -43,7 +44,7 @@ Tensor sum_to(const Tensor& x, const Shape& shape) {
     std::int64_t inner = 1;
     for (int rest = axis; rest < x.rank(); ++rest) inner *= x.dim(rest);
     Tensor sum = Tensor::empty({outer, inner}, x.dtype(), x.device());
-    run(x, [&]<class T>(auto& device) {
+    run("sum_to", x, [&]<class T>(auto& device) {
       sum_middle<T>(device,
                     {.outer = outer, .middle = middle, .inner = inner, .x = result.data<T>(), .y = sum.data<T>()});
     });

@@ -7,6 +7,7 @@
 #include "npzoo/engine/cuda/gpu.h"
 #include "npzoo/engine/cuda/transfer.h"
 #include "npzoo/engine/fill.h"
+#include "npzoo/engine/kernel_arguments.h"
 
 namespace npzoo {
 
@@ -32,7 +33,7 @@ decltype(auto) with_dtype(DType dtype, F&& f) {
   fail("[dtype] {} found, expected float32, float64 or int64", static_cast<int>(dtype));
 }
 
-/// A real number as an element; what no integer can be throws Error, since its conversion would be undefined.
+/// Returns a real number as an element. Throws Error if an integer cannot hold it: that conversion is undefined.
 template <class To, class From>
 To converted(From x) {
   if constexpr (std::is_same_v<To, std::int64_t> && std::is_floating_point_v<From>) {
@@ -170,6 +171,13 @@ Tensor Tensor::symbol() const {
   Tensor result = *this;
   result.buffer_ = {};
   return result;
+}
+
+void* Tensor::reachable_data(DType expected) const {
+  if (!defined()) return nullptr;
+  if (!KernelArguments::gathered()) return host_data(expected);
+  KernelArguments::check_device(device_);
+  return typed_data(expected);
 }
 
 void* Tensor::typed_data(DType expected) const {

@@ -55,16 +55,17 @@ class Tensor {
   DType dtype() const { return dtype_; }
   Device device() const { return device_; }
 
-  /// Returns the first element, for kernels of the tensor's device. Throws Error if T is not the dtype.
+  /// Returns the first element: within `run` (engine/backend.h) for kernels of its device, elsewhere for the host.
+  /// Throws Error if the elements are on another device, or if T is not the dtype.
   template <class T>
   T* data() {
-    return static_cast<T*>(typed_data(dtype_of<T>()));
+    return static_cast<T*>(reachable_data(dtype_of<T>()));
   }
   template <class T>
   const T* data() const {
-    return static_cast<const T*>(typed_data(dtype_of<T>()));
+    return static_cast<const T*>(reachable_data(dtype_of<T>()));
   }
-  /// Returns the address of the first element.
+  /// Returns the address of the first element, on whatever device it is.
   std::byte* address() { return buffer_.data(); }
   const std::byte* address() const { return buffer_.data(); }
   /// Returns all elements, for the host. Throws Error if they are on another device.
@@ -85,17 +86,19 @@ class Tensor {
 
   /// Returns the only element as a double. Waits for the device.
   double item() const;
-  /// Returns the same elements under another shape of equal size. Not recorded: the differentiable form is the op
-  /// `reshape`.
+
+  // The next four functions record nothing, so their results are constants.
+
+  /// Returns the same elements under another shape of equal size. The differentiable form is the op `reshape`.
   Tensor view(const Shape& shape) const;
-  /// Returns a copy of the elements; a constant.
+  /// Returns a copy of the elements.
   Tensor clone() const;
-  /// Returns a copy converted to `dtype`, integers on the CPU; a constant. Returns the tensor itself if nothing
-  /// changes.
+  /// Returns a copy converted to `dtype`, with integers on the CPU. Returns the tensor itself if nothing changes.
   Tensor to(DType dtype) const;
-  /// Returns a copy on another device; a constant. Returns the tensor itself if it is there. A copy to the CPU waits
-  /// for the device, a copy from the CPU does not.
+  /// Returns a copy on another device, or the tensor itself if it is there. A copy to the CPU waits for the device, a
+  /// copy from the CPU does not.
   Tensor to(Device device) const;
+
   /// Returns the same elements as a constant.
   Tensor detach() const;
 
@@ -109,6 +112,7 @@ class Tensor {
   void set_variable(Variable variable) { variable_ = variable; }
 
  private:
+  void* reachable_data(DType expected) const;
   void* typed_data(DType expected) const;
   void* host_data(DType expected) const;
 

@@ -23,17 +23,17 @@ Piece piece_of(const AxisView& axis, std::int64_t begin, std::int64_t size) {
   return {axis.outer, size * axis.inner, begin * axis.inner, axis.extent * axis.inner};
 }
 
-void read(const Tensor& whole, const Piece& piece, Tensor& out, bool accumulate = false) {
-  run(whole, [&]<class T>(auto& device) {
+void read(const char* operation, const Tensor& whole, const Piece& piece, Tensor& out, bool accumulate = false) {
+  run(operation, whole, [&]<class T>(auto& device) {
     copy_rows<T>(device, {piece.rows, piece.width, whole.data<T>() + piece.offset, piece.step, out.data<T>(),
                           piece.width, accumulate});
   });
 }
 
 /// Puts `x`, or zeros if it is undefined, in its place.
-void write(const Tensor& x, const Piece& piece, Tensor& whole, bool accumulate = false) {
+void write(const char* operation, const Tensor& x, const Piece& piece, Tensor& whole, bool accumulate = false) {
   if (accumulate && !x.defined()) return;
-  run(whole, [&]<class T>(auto& device) {
+  run(operation, whole, [&]<class T>(auto& device) {
     copy_rows<T>(device, {piece.rows, piece.width, x.data<T>(), x.defined() ? piece.width : 0,
                           whole.data<T>() + piece.offset, piece.step, accumulate});
   });
@@ -41,7 +41,6 @@ void write(const Tensor& x, const Piece& piece, Tensor& whole, bool accumulate =
 
 void check_parts(std::span<const Tensor> xs, const AxisView& axis) {
   for (std::size_t i = 1; i < xs.size(); ++i) {
-    check_one_device("concat", {xs[0], xs[i]});
     const Shape &first = xs[0].shape(), &shape = xs[i].shape();
     check(xs[i].dtype() == xs[0].dtype(), "[concat] tensor {} is {}, the first one {}", i, to_string(xs[i].dtype()),
           to_string(xs[0].dtype()));
@@ -62,7 +61,7 @@ Tensor concat(std::span<const Tensor> xs, int axis_index) {
   Tensor out = Tensor::empty(xs[0].shape().with(axis.index, axis.extent), xs[0].dtype(), xs[0].device());
   std::int64_t begin = 0;
   for (const Tensor& x : xs) {
-    write(x, piece_of(axis, begin, x.dim(axis.index)), out);
+    write("concat", x, piece_of(axis, begin, x.dim(axis.index)), out);
     begin += x.dim(axis.index);
   }
   std::vector<Tensor> symbols;
@@ -73,7 +72,7 @@ Tensor concat(std::span<const Tensor> xs, int axis_index) {
       const std::int64_t size = x.dim(axis.index);
       if (grads.wants(x)) {
         auto [d_x, accumulate] = grads.into(x);
-        read(d_out, piece_of(axis, begin, size), d_x, accumulate);
+        read("concat", d_out, piece_of(axis, begin, size), d_x, accumulate);
       }
       begin += size;
     }
@@ -86,12 +85,12 @@ Tensor slice(const Tensor& x, int axis_index, std::int64_t begin, std::int64_t e
   check(0 <= begin && begin <= end && end <= axis.extent, "[slice] [{}, {}) is not within [0, {}) of axis {} of {}",
         begin, end, axis.extent, axis.index, x.shape());
   Tensor out = Tensor::empty(x.shape().with(axis.index, end - begin), x.dtype(), x.device());
-  read(x, piece_of(axis, begin, end - begin), out);
+  read("slice", x, piece_of(axis, begin, end - begin), out);
   record("slice", out, {x}, [x = x.symbol(), axis, begin, end](const Tensor& d_out, Grads& grads) {
     auto [d_x, accumulate] = grads.into(x);
-    write({}, piece_of(axis, 0, begin), d_x, accumulate);
-    write(d_out, piece_of(axis, begin, end - begin), d_x, accumulate);
-    write({}, piece_of(axis, end, axis.extent - end), d_x, accumulate);
+    write("slice", {}, piece_of(axis, 0, begin), d_x, accumulate);
+    write("slice", d_out, piece_of(axis, begin, end - begin), d_x, accumulate);
+    write("slice", {}, piece_of(axis, end, axis.extent - end), d_x, accumulate);
   });
   return out;
 }
@@ -108,13 +107,13 @@ std::vector<Tensor> split(const Tensor& x, int axis_index, std::span<const std::
   for (std::int64_t size : sizes) {
     pieces.push_back(piece_of(axis, begin, size));
     outs.push_back(Tensor::empty(x.shape().with(axis.index, size), x.dtype(), x.device()));
-    read(x, pieces.back(), outs.back());
+    read("split", x, pieces.back(), outs.back());
     begin += size;
   }
   record("split", outs, {x},
          [x = x.symbol(), pieces = std::move(pieces)](std::span<const Tensor> d_outs, Grads& grads) {
            auto [d_x, accumulate] = grads.into(x);
-           for (std::size_t i = 0; i < pieces.size(); ++i) write(d_outs[i], pieces[i], d_x, accumulate);
+           for (std::size_t i = 0; i < pieces.size(); ++i) write("split", d_outs[i], pieces[i], d_x, accumulate);
          });
   return outs;
 }
@@ -125,7 +124,7 @@ void copy_slice(const Tensor& part, int axis_index, std::int64_t begin, Tensor& 
   check(part.shape() == whole.shape().with(axis.index, size) && 0 <= begin && begin <= axis.extent - size,
         "[copy_slice] {} does not fit {} from position {} of axis {} on", part.shape(), whole.shape(), begin,
         axis.index);
-  write(part, piece_of(axis, begin, size), whole);
+  write("copy_slice", part, piece_of(axis, begin, size), whole);
 }
 
 }  // namespace npzoo

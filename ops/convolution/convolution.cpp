@@ -23,6 +23,7 @@ struct ConvolvedAxis {
 
 /// Sizes of both directions, seen from the wide side. One axis of space is a column of height 1.
 struct ConvolutionGeometry {
+  const char* where;  // the operation that errors name
   std::int64_t batch, groups;
   ConvolvedAxis rows, columns;
   std::int64_t wide_channels, narrow_channels;
@@ -47,7 +48,6 @@ void check_convolution_config(const char* where, const ConvolutionConfig& config
 
 void check_convolution_tensors(const char* where, const Tensor& x, const Tensor& weight, const Tensor& bias,
                                std::int64_t groups) {
-  check_one_device(where, {x, weight, bias});
   check((x.rank() == 3 || x.rank() == 4) && weight.rank() == x.rank(),
         "[{}] x {} and weight {} must be (B, L, C) and (K, C, O), or (B, H, W, C) and (KH, KW, C, O)", where, x.shape(),
         weight.shape());
@@ -91,7 +91,8 @@ ConvolutionGeometry convolution_geometry(const char* where, const Tensor& x, con
     return direct ? direct_axis(extent, kernel, c.stride[at], c.padding[at])
                   : transposed_axis(extent, kernel, c.stride[at], c.padding[at], c.output_padding[at]);
   };
-  ConvolutionGeometry g{.batch = x.dim(0),
+  ConvolutionGeometry g{.where = where,
+                        .batch = x.dim(0),
                         .groups = c.groups,
                         .rows = axes == 2 ? axis(0) : ConvolvedAxis{1, 1, 1, 1, 0},
                         .columns = axis(axes - 1),
@@ -118,18 +119,19 @@ void wide_to_narrow(const ConvolutionGeometry& g, const Tensor& wide, const Tens
                     Tensor& narrow) {
   count_products(g);
   const std::int64_t row = g.columns.narrow * g.narrow_channels;
-  run(wide, [&]<class T>(auto& device) {
+  run(g.where, wide, [&]<class T>(auto& device) {
     correlate<T>(device, {windows_of(g), wide.data<T>(), weight.data<T>(), bias.data<T>(), narrow.data<T>(),
                           g.rows.narrow * row, row, g.narrow_channels});
   });
 }
 
 /// The weight with input and output channels exchanged, within each group.
-Tensor exchange_channels(const Tensor& weight, std::int64_t groups) {
+Tensor exchange_channels(const ConvolutionGeometry& g, const Tensor& weight) {
+  const std::int64_t groups = g.groups;
   const std::int64_t in = weight.dim(-2), out = weight.dim(-1) / groups;
   Tensor exchanged = Tensor::empty(weight.shape().with(-2, out).with(-1, groups * in), weight.dtype(), weight.device());
   const std::int64_t columns = weight.dim(-3), rows = weight.rank() == 4 ? weight.dim(0) : 1;
-  run(weight, [&]<class T>(auto& device) {
+  run(g.where, weight, [&]<class T>(auto& device) {
     kernel_taps<T>(device,
                    {groups, in, out, columns, rows, columns, 0, 0, 1, 1, true, weight.data<T>(), exchanged.data<T>()});
   });
@@ -164,7 +166,7 @@ void narrow_to_wide(const ConvolutionGeometry& g, const Tensor& narrow, const Te
       const Windows phase{
           g.batch, g.groups, g.rows.narrow, g.columns.narrow, g.narrow_channels, rows.taps,     columns.taps,
           1,       1,        rows.narrow,   columns.narrow,   rows.count,        columns.count, g.wide_channels};
-      run(wide, [&]<class T>(auto& device) {
+      run(g.where, wide, [&]<class T>(auto& device) {
         kernel_taps<T>(device,
                        {g.groups, in, out, g.columns.kernel, rows.taps, columns.taps, rows.last_tap, columns.last_tap,
                         -g.rows.stride, -g.columns.stride, exchanged, weight.data<T>(), taps.data<T>()});
@@ -179,7 +181,7 @@ void narrow_to_wide(const ConvolutionGeometry& g, const Tensor& narrow, const Te
 Tensor weight_gradient(const ConvolutionGeometry& g, const Tensor& wide, const Tensor& narrow, const Shape& shape) {
   count_products(g);
   Tensor d_weight = Tensor::empty(shape, wide.dtype(), wide.device());
-  run(wide, [&]<class T>(auto& device) {
+  run(g.where, wide, [&]<class T>(auto& device) {
     correlate_weights<T>(device, {windows_of(g), wide.data<T>(), narrow.data<T>(), d_weight.data<T>()});
   });
   return d_weight;
@@ -223,11 +225,11 @@ Tensor transposed_convolution(const Tensor& x, const Tensor& weight, const Tenso
            add_bias_gradient(bias, d_y, grads);
            if (grads.wants(weight)) {
              const Shape exchanged = weight.shape().with(-2, g.wide_channels / g.groups).with(-1, g.narrow_channels);
-             grads.add(weight, exchange_channels(weight_gradient(g, d_y, x, exchanged), g.groups));
+             grads.add(weight, exchange_channels(g, weight_gradient(g, d_y, x, exchanged)));
            }
            if (!grads.wants(x)) return;
            Tensor d_x = Tensor::empty_like(x);
-           wide_to_narrow(g, d_y, exchange_channels(weight, g.groups), {}, d_x);
+           wide_to_narrow(g, d_y, exchange_channels(g, weight), {}, d_x);
            grads.add(x, std::move(d_x));
          });
   return y;

@@ -42,12 +42,11 @@ BinaryForward<T> plan(const Tensor& a, const Tensor& b, const Shape& shape) {
 }
 
 Tensor apply(Binary function, const char* name, const Tensor& a, const Tensor& b) {
-  check_one_device(name, {a, b});
   check(a.dtype() == b.dtype(), "[{}] dtypes {} and {} must agree", name, to_string(a.dtype()), to_string(b.dtype()));
   const Shape shape = broadcast(a.shape(), b.shape());
   Tensor out = Tensor::empty(shape, a.dtype(), a.device());
   if (out.numel() == 0) return out;
-  run(a, [&]<class T>(auto& device) {
+  run(name, a, [&]<class T>(auto& device) {
     auto p = plan<T>(a, b, shape);
     p.function = function;
     p.a = a.data<T>();

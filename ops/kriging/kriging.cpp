@@ -24,7 +24,6 @@ const KrigingKernel* kernels_of(const Tensor& x) { return reinterpret_cast<const
 KrigingKernel* kernels_of(Tensor& x) { return reinterpret_cast<KrigingKernel*>(x.data<double>()); }
 
 void check_context(const Tensor& x, const Tensor& y, const Tensor& lengths) {
-  check_one_device("kriging", {x, y});
   check(x.rank() == 3 && 1 <= x.dim(2) && x.dim(2) <= 3, "[kriging] x is {}, expected (B, N, 1 to 3)", x.shape());
   check(y.shape() == Shape{x.dim(0), x.dim(1), 1}, "[kriging] y {} does not fit x {}, expected {}", y.shape(),
         x.shape(), Shape{x.dim(0), x.dim(1), 1});
@@ -53,7 +52,7 @@ Said say(const KrigingFit& fit, const Tensor& x, std::int64_t targets, DType dty
   Said said{{empty(), empty(), empty()}, Tensor::empty({batch, keep, 2, targets}, DType::float64, device)};
   if (with_slopes) said.slopes = Tensor::empty({batch, keep, dims, 2, targets}, DType::float64, device);
   Tensor &mean = said.moments[0], &std = said.moments[1], &spread = said.moments[2];
-  run(mean, [&]<class T>(auto& context) {
+  run("kriging", mean, [&]<class T>(auto& context) {
     kriging_moments<T>(
         context, {batch, fit.places.dim(1), dims, keep, targets, fit.lengths.data<std::int64_t>(),
                   fit.order.data<std::int64_t>(), fit.places.data<double>(), fit.values.data<double>(),
@@ -68,7 +67,7 @@ Tensor place_gradient(const Tensor& kernels, const Tensor& each, const Tensor& s
                       std::span<const Tensor> d_moments, DType dtype) {
   const std::int64_t batch = slopes.dim(0), keep = slopes.dim(1), dims = slopes.dim(2), targets = slopes.dim(4);
   Tensor d_x = Tensor::empty({batch, targets, dims}, dtype, slopes.device());
-  run(d_x, [&]<class T>(auto& context) {
+  run("kriging", d_x, [&]<class T>(auto& context) {
     kriging_backward<T>(context,
                         {batch, dims, keep, targets, kernels_of(kernels), each.data<double>(), slopes.data<double>(),
                          d_moments[0].data<T>(), d_moments[1].data<T>(), d_moments[2].data<T>(), d_x.data<T>()});
@@ -98,8 +97,8 @@ KrigingFit kriging_fit(const Tensor& x, const Tensor& y, const Tensor& lengths, 
   const Tensor there = bank.to(device);
   Tensor work = empty({batch, context_work(points)}), all = empty({batch, members, kFields}),
          best = empty({batch, finalists, kFields});
-  const auto* const counts = std::as_const(fit.lengths).data<std::int64_t>();
-  run(x, [&]<class T>(auto& context) {
+  run("kriging", x, [&]<class T>(auto& context) {
+    const auto* const counts = std::as_const(fit.lengths).data<std::int64_t>();
     kriging_contexts<T>(context, {batch, points, dims, members, counts, x.data<T>(), y.data<T>(), kernels_of(there),
                                   fit.order.data<std::int64_t>(), fit.places.data<double>(), fit.values.data<double>(),
                                   kernels_of(all), work.data<double>()});
@@ -121,7 +120,6 @@ KrigingFit kriging_fit(const Tensor& x, const Tensor& y, const Tensor& lengths, 
 DeviceCounter& failed_factorisation_counter() { return failed; }
 
 KrigingMoments kriging_predict(const KrigingFit& fit, const Tensor& x) {
-  check_one_device("kriging", {fit.places, x});
   const Shape expected{fit.places.dim(0), x.rank() == 3 ? x.dim(1) : 0, fit.places.dim(2)};
   check(x.shape() == expected, "[kriging] targets {} do not fit contexts {}, expected (B, M, D)", x.shape(),
         fit.places.shape());

@@ -13,7 +13,6 @@ struct Statistics {
 };
 
 void check_gain_and_bias(const Tensor& x, const Tensor& gain, const Tensor& bias) {
-  check_one_device("layer_norm", {x, gain, bias});
   check(x.rank() >= 1, "[layer_norm] x is a scalar, expected (…, D)");
   const Shape row{x.dim(-1)};
   check(gain.shape() == row && bias.shape() == row, "[layer_norm] gain {} and bias {} must both be {} for x {}",
@@ -27,7 +26,7 @@ Statistics forward(const Tensor& x, const Tensor& residual, const Tensor& gain, 
                    Tensor& sum, Tensor& norm) {
   const std::int64_t rows = x.shape().rows();
   Statistics s{Tensor::empty({rows}, x.dtype(), x.device()), Tensor::empty({rows}, x.dtype(), x.device())};
-  run(x, [&]<class T>(auto& device) {
+  run("layer_norm", x, [&]<class T>(auto& device) {
     layer_norm_forward<T>(
         device, {rows, x.dim(-1), x.data<T>(), residual.data<T>(), gain.data<T>(), bias.data<T>(), static_cast<T>(eps),
                  sum.data<T>(), norm.data<T>(), s.mean.data<T>(), s.inverse_deviation.data<T>()});
@@ -43,7 +42,7 @@ Tensor backward(const Tensor& x, const Tensor& gain, const Tensor& bias, const S
     d_gain = Tensor::empty_like(gain);
     d_bias = Tensor::empty_like(gain);
   }
-  run(x, [&]<class T>(auto& device) {
+  run("layer_norm", x, [&]<class T>(auto& device) {
     layer_norm_backward<T>(device, {x.shape().rows(), x.dim(-1), x.data<T>(), gain.data<T>(), s.mean.data<T>(),
                                     s.inverse_deviation.data<T>(), d_norm.data<T>(), d_sum.data<T>(), d_x.data<T>(),
                                     d_gain.data<T>(), d_bias.data<T>()});
@@ -68,7 +67,6 @@ Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, doubl
 ResidualNorm residual_layer_norm(const Tensor& x, const Tensor& residual, const Tensor& gain, const Tensor& bias,
                                  double eps) {
   check_gain_and_bias(x, gain, bias);
-  check_one_device("layer_norm", {x, residual});
   check(residual.shape() == x.shape() && residual.dtype() == x.dtype(),
         "[layer_norm] x {} and residual {} must agree in shape and dtype", x.shape(), residual.shape());
   std::array<Tensor, 2> outs{Tensor::empty_like(x), Tensor::empty_like(x)};

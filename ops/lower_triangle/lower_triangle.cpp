@@ -11,7 +11,6 @@ namespace {
 void check_square(const Tensor& x, const Tensor& diagonal) {
   check(x.rank() == 3 && x.dim(1) == x.dim(2), "[lower_triangle] x is {}, expected (B, M, M)", x.shape());
   if (!diagonal.defined()) return;
-  check_one_device("lower_triangle", {x, diagonal});
   check(diagonal.shape() == Shape{x.dim(0), x.dim(1)}, "[lower_triangle] diagonal {} does not fit x {}, expected {}",
         diagonal.shape(), x.shape(), Shape{x.dim(0), x.dim(1)});
   check(diagonal.dtype() == x.dtype(), "[lower_triangle] x is {}, diagonal {}", to_string(x.dtype()),
@@ -23,7 +22,7 @@ void check_square(const Tensor& x, const Tensor& diagonal) {
 Tensor lower_triangle(const Tensor& x, const Tensor& diagonal) {
   check_square(x, diagonal);
   Tensor out = Tensor::empty_like(x);
-  run(x, [&]<class T>(auto& device) {
+  run("lower_triangle", x, [&]<class T>(auto& device) {
     lower_triangle_forward<T>(device, {x.dim(0), x.dim(1), x.data<T>(), diagonal.data<T>(), out.data<T>()});
   });
   record("lower_triangle", out, {x, diagonal},
@@ -33,7 +32,7 @@ Tensor lower_triangle(const Tensor& x, const Tensor& diagonal) {
            if (grads.wants(x)) d_x = Tensor::empty_like(d_out);
            if (grads.wants(diagonal))
              d_diagonal = Tensor::empty({d_out.dim(0), d_out.dim(1)}, d_out.dtype(), d_out.device());
-           run(d_out, [&]<class T>(auto& device) {
+           run("lower_triangle", d_out, [&]<class T>(auto& device) {
              lower_triangle_backward<T>(device, {d_out.dim(0), d_out.dim(1), own_diagonal, d_out.data<T>(),
                                                  d_x.data<T>(), d_diagonal.data<T>()});
            });

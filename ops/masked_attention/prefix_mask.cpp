@@ -33,6 +33,8 @@ PrefixMask PrefixMask::lengths(const Tensor& counts) {
   check(!counts.defined() || (counts.dtype() == DType::int64 && (counts.rank() == 1 || counts.rank() == 2)),
         "[prefix_mask] lengths must be int64 of shape (B) or (B, Nq), found {} of shape {}", to_string(counts.dtype()),
         counts.shape());
+  check(counts.device() == Device::cpu, "[prefix_mask] lengths are on {}, expected them on the CPU",
+        to_string(counts.device()));
   PrefixMask mask;
   mask.counts_ = counts;
   if (counts.defined()) mask.device_counts_ = std::make_shared<DeviceCounts>();
@@ -56,7 +58,8 @@ PrefixRule PrefixMask::rule(Device device) const {
   if (!counts_.defined()) return rule;
   if (device == Device::cuda)
     std::call_once(device_counts_->once, [this, device] { device_counts_->counts = counts_.to(device); });
-  rule.counts = (device == Device::cuda ? device_counts_->counts : counts_).data<std::int64_t>();
+  const Tensor& there = device == Device::cuda ? device_counts_->counts : counts_;
+  rule.counts = reinterpret_cast<const std::int64_t*>(there.address());
   rule.batch_stride = counts_.rank() == 1 ? 1 : counts_.dim(1);
   rule.row_stride = counts_.rank() == 1 ? 0 : 1;
   return rule;

@@ -18,7 +18,8 @@ class PrefixMask {
   static PrefixMask first(std::int64_t n);
   /// Row i sees the first `n` + i keys: with n = 1 the causal mask.
   static PrefixMask growing(std::int64_t n);
-  /// `counts` (B) int64: rows of batch b see counts[b] keys. (B, Nq): each row has its own count. Undefined: `all`.
+  /// `counts` (B) int64 on the CPU: rows of batch b see counts[b] keys. (B, Nq): each row has its own count. Undefined:
+  /// `all`. Throws Error for another dtype, rank or device.
   static PrefixMask lengths(const Tensor& counts);
 
   /// Returns the mask of the keys without the first `n`.

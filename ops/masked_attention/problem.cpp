@@ -11,7 +11,6 @@ namespace npzoo {
 namespace {
 
 void check_attention(const char* where, const Tensor& q, const Tensor& k, const Tensor& v, std::int64_t heads) {
-  check_one_device(where, {q, k, v});
   check(q.rank() == 3 && k.rank() == 3 && v.rank() == 3,
         "[{}] q {}, k {} and v {} must have the axes (batch, points, channels)", where, q.shape(), k.shape(),
         v.shape());
@@ -31,10 +30,10 @@ double default_scale(AttentionScore score, std::int64_t width) {
 
 }  // namespace
 
-AttentionProblem::AttentionProblem(const char* where, const Tensor& q, const Tensor& k, const Tensor& v,
+AttentionProblem::AttentionProblem(const char* operation_name, const Tensor& q, const Tensor& k, const Tensor& v,
                                    const PrefixMask& prefix_mask, const AttentionOptions& options)
-    : mask(prefix_mask), heads(options.heads), score(options.score) {
-  check_attention(where, q, k, v, heads);
+    : operation(operation_name), mask(prefix_mask), heads(options.heads), score(options.score) {
+  check_attention(operation, q, k, v, heads);
   batch = q.dim(0);
   queries = q.dim(1);
   keys = k.dim(1);
@@ -58,7 +57,7 @@ AttentionGradients attention_gradients(const AttentionProblem& problem, const Te
                                        const Tensor& d_log_sum) {
   AttentionGradients d{Tensor::empty_like(q), Tensor::empty_like(k), Tensor::empty_like(v)};
   count_flops(2 * problem.flops());
-  run(q, [&]<class T>(auto& device) {
+  run(problem.operation, q, [&]<class T>(auto& device) {
     attention_backward<T>(device, {problem.arguments<T>(q, k, v, out, log2_sum), d_out.data<T>(), d_log_sum.data<T>(),
                                    d.q.data<T>(), d.k.data<T>(), d.v.data<T>()});
   });

@@ -8,8 +8,8 @@ namespace npzoo {
 /// The arguments of an attention, checked, as its kernels take them.
 class AttentionProblem {
  public:
-  /// Throws Error, opened by `[where]`, for arguments that do not fit together.
-  AttentionProblem(const char* where, const Tensor& q, const Tensor& k, const Tensor& v, const PrefixMask& mask,
+  /// Throws Error, opened by `[operation]`, for arguments that do not fit together.
+  AttentionProblem(const char* operation, const Tensor& q, const Tensor& k, const Tensor& v, const PrefixMask& mask,
                    const AttentionOptions& options);
 
   /// `log2_sum` may be undefined.
@@ -35,6 +35,7 @@ class AttentionProblem {
   /// Returns the operations of the forward products between rows and the keys that they see.
   std::int64_t flops() const;
 
+  const char* operation;
   PrefixMask mask;
   std::int64_t batch, queries, keys, heads, width = 0, value_width = 0;
   double scale = 1;

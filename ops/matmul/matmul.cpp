@@ -22,7 +22,6 @@ Operand operand(const Tensor& x, Transpose transpose) {
 Transpose flip(Transpose t) { return t == Transpose::no ? Transpose::yes : Transpose::no; }
 
 Tensor product(const Tensor& a, const Tensor& b, Transpose transpose_a, Transpose transpose_b) {
-  check_one_device("matmul", {a, b});
   check(a.rank() >= 2 && b.rank() >= 2, "[matmul] a {} and b {} must be matrices or batches of them", a.shape(),
         b.shape());
   check(a.dtype() == b.dtype(), "[matmul] a is {}, b {}", to_string(a.dtype()), to_string(b.dtype()));
@@ -36,7 +35,7 @@ Tensor product(const Tensor& a, const Tensor& b, Transpose transpose_a, Transpos
   Tensor out = Tensor::empty(batched.with(-2, left.rows).with(-1, right.columns), a.dtype(), a.device());
   if (out.numel() == 0) return out;
   count_flops(2 * out.numel() * left.columns);
-  run(a, [&]<class T>(auto& device) {
+  run("matmul", a, [&]<class T>(auto& device) {
     batched_gemm<T>(device, {.batch = out.numel() / (left.rows * right.columns),
                              .a_step = left.batch_stride,
                              .b_step = right.batch_stride,

@@ -46,7 +46,7 @@ BroadcastCopy<T> plan(const Tensor& x, Tensor& out) {
 Tensor reshape(const Tensor& x, const Shape& shape) {
   check(x.numel() == shape.numel(), "[reshape] x {} has {} elements, {} has {}", x.shape(), x.numel(), shape,
         shape.numel());
-  Tensor out = x.view(shape);
+  Tensor out = x.detach().view(shape);
   record("reshape", out, {x},
          [x = x.symbol()](const Tensor& d_out, Grads& grads) { grads.add(x, d_out.view(x.shape())); });
   return out;
@@ -56,7 +56,8 @@ Tensor broadcast_to(const Tensor& x, const Shape& shape) {
   if (x.shape() == shape) return x;
   check(stretches_to(x.shape(), shape), "[broadcast_to] x {} does not stretch to {}", x.shape(), shape);
   Tensor out = Tensor::empty(shape, x.dtype(), x.device());
-  if (out.numel() > 0) run(x, [&]<class T>(auto& device) { broadcast_copy<T>(device, plan<T>(x, out)); });
+  if (out.numel() > 0)
+    run("broadcast_to", x, [&]<class T>(auto& device) { broadcast_copy<T>(device, plan<T>(x, out)); });
   // Grads::add sums what comes in the broadcast shape.
   record("broadcast_to", out, {x}, [x = x.symbol()](const Tensor& d_out, Grads& grads) { grads.add(x, d_out); });
   return out;

@@ -15,6 +15,7 @@ namespace {
 
 /// Arguments of both directions. `lengths` belong to x.
 struct Places {
+  const char* operation;
   Tensor x, scales;
   RegularGrid grid;
   Tensor lengths{};
@@ -33,7 +34,6 @@ Shape shape_on(const RegularGrid& grid, std::int64_t batch, std::int64_t channel
 
 void check_arguments(const char* op, const Tensor& x, const Tensor& values, const Tensor& scales,
                      const RegularGrid& grid) {
-  check_one_device(op, {x, values, scales});
   for (int i = 2 - grid.dims; i < 2; ++i)
     check(grid.axis[i].step > 0 && grid.axis[i].count >= 0,
           "[{}] the grid has {} nodes in steps of {}, expected 0 or more in steps above 0", op, grid.axis[i].count,
@@ -49,7 +49,7 @@ void check_arguments(const char* op, const Tensor& x, const Tensor& values, cons
 Tensor onto_grid(const Places& places, const Tensor& values) {
   const std::int64_t channels = values.dim(-1);
   Tensor nodes = Tensor::empty(shape_on(places.grid, values.dim(0), channels), values.dtype(), values.device());
-  run(values, [&]<class T>(auto& device) {
+  run(places.operation, values, [&]<class T>(auto& device) {
     points_to_grid<T>(device, {sizes<T>(places, channels), values.data<T>(), nodes.data<T>()});
   });
   return nodes;
@@ -60,7 +60,7 @@ void at_points(const Places& places, const Tensor& nodes, Tensor* values, Tensor
   const std::int64_t channels = nodes.dim(-1);
   for (Tensor* out : {values, moments})
     if (out) *out = Tensor::empty({nodes.dim(0), places.x.dim(1), channels}, nodes.dtype(), nodes.device());
-  run(nodes, [&]<class T>(auto& device) {
+  run(places.operation, nodes, [&]<class T>(auto& device) {
     grid_to_points<T>(device, {sizes<T>(places, channels), nodes.data<T>(), values ? values->data<T>() : nullptr,
                                moments ? moments->data<T>() : nullptr});
   });
@@ -78,7 +78,7 @@ Tensor scale_gradient(const Tensor& scales, const Tensor& values, const Tensor& 
 /// ∂w/∂x = w (node − x) / l², summed over all that a point has a weight with; `factors` (B, N, C) are of the points.
 Tensor place_gradient(const Places& places, const Tensor& nodes, const Tensor& factors) {
   Tensor d_x = Tensor::empty(places.x.shape(), nodes.dtype(), nodes.device());
-  run(nodes, [&]<class T>(auto& device) {
+  run(places.operation, nodes, [&]<class T>(auto& device) {
     place_slopes<T>(device, {sizes<T>(places, factors.dim(-1)), nodes.data<T>(), factors.data<T>(), d_x.data<T>()});
   });
   return d_x;
@@ -92,7 +92,7 @@ Tensor points_to_grid(const Tensor& x, const Tensor& values, const Tensor& scale
   check(values.rank() == 3 && values.dim(0) == x.dim(0) && values.dim(1) == x.dim(1),
         "[points_to_grid] values are {}, expected ({}, {}, C)", values.shape(), x.dim(0), x.dim(1));
   if (lengths.defined()) check_lengths("points_to_grid", x, lengths);
-  const Places places{x.detach(), scales.detach(), grid, lengths.defined() ? lengths.to(x.device()) : Tensor()};
+  const Places places{"points_to_grid", x.detach(), scales.detach(), grid, lengths.to(x.device())};
   Tensor nodes = onto_grid(places, values);
   record("points_to_grid", nodes, {x, values, scales},
          [places, at = x.symbol(), values, scales, lengths](const Tensor& d_nodes, Grads& grads) {
@@ -115,7 +115,7 @@ Tensor grid_to_points(const Tensor& x, const Tensor& values, const Tensor& scale
   const std::int64_t channels = values.dim(-1);
   check(values.shape() == shape_on(grid, x.dim(0), channels), "[grid_to_points] values are {}, expected {}",
         values.shape(), shape_on(grid, x.dim(0), channels));
-  const Places places{x.detach(), scales.detach(), grid};
+  const Places places{"grid_to_points", x.detach(), scales.detach(), grid};
   Tensor out;
   at_points(places, values, &out, nullptr);
   record("grid_to_points", out, {x, values, scales},

@@ -45,7 +45,7 @@ TEST_CASE("device: kernels run on the machine's devices, for floating-point numb
   CHECK(to_string(Isa::avx512) == "avx512");
   const auto bytes_of = [](DType dtype) {
     std::size_t bytes = 0;
-    run(Tensor::empty({1}, dtype), [&]<class T>(auto&) { bytes = sizeof(T); });
+    run("probe", Tensor::empty({1}, dtype), [&]<class T>(auto&) { bytes = sizeof(T); });
     return bytes;
   };
   CHECK(bytes_of(DType::float32) == 4);

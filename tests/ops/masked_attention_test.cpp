@@ -64,6 +64,14 @@ TEST_CASE("prefix_mask: how many keys a row sees") {
   CHECK(PrefixMask::lengths({}).visible(0, 0, 5) == 5);
 }
 
+TEST_CASE("prefix_mask: refuses lengths on a device, since the host reads them") {
+  if (!has_gpu()) return;
+  const Tensor counts = Tensor::from<std::int64_t>({2}, {1, 4});
+  CHECK(error_of([&] { PrefixMask::lengths(counts.to(Device::cuda)); }) ==
+        "[prefix_mask] lengths are on cuda, expected them on the CPU");
+  CHECK_NOTHROW(PrefixMask::lengths(counts));
+}
+
 TEST_CASE("prefix_mask: a device has one copy of the counts for all threads") {
   if (!has_gpu()) return;
   const auto mask = PrefixMask::lengths(Tensor::from<std::int64_t>({2}, {1, 4}));
