@@ -8,6 +8,7 @@
 #include "npzoo/engine/cuda/transfer.h"
 #include "npzoo/engine/fill.h"
 #include "npzoo/engine/kernel_arguments.h"
+#include "npzoo/engine/tape.h"
 
 namespace npzoo {
 
@@ -41,6 +42,12 @@ To converted(From x) {
     check(-kLimit <= x && x < kLimit, "[tensor] {} found, expected a value that int64 can hold", x);
   }
   return static_cast<To>(x);
+}
+
+void check_constant(const char* function, const Tensor& x) {
+  check(!needs_grad(x),
+        "[{}] found a variable of the recording, expected a constant, since the result has no gradient; use detach()",
+        function);
 }
 
 }  // namespace
@@ -111,11 +118,12 @@ template Tensor Tensor::from(const Shape&, std::span<const std::int64_t>);
 
 double Tensor::item() const {
   check(numel_ == 1, "[item] shape {} has {} elements, expected one", shape_, numel_);
-  const Tensor here = to(Device::cpu);
+  const Tensor here = detach().to(Device::cpu);
   return with_dtype(dtype_, [&]<class T>() { return static_cast<double>(here.values<T>()[0]); });
 }
 
 Tensor Tensor::view(const Shape& shape) const {
+  check_constant("view", *this);
   check(shape.numel() == numel_, "[view] shape {} with {} elements cannot be seen as {}", shape_, numel_, shape);
   Tensor result = detach();
   result.shape_ = shape;
@@ -124,6 +132,7 @@ Tensor Tensor::view(const Shape& shape) const {
 
 Tensor Tensor::clone() const {
   if (!defined()) return {};
+  check_constant("clone", *this);
   Tensor result = empty_like(*this);
   if (device_ == Device::cpu)
     std::memcpy(result.buffer_.data(), buffer_.data(), bytes());
@@ -134,6 +143,7 @@ Tensor Tensor::clone() const {
 
 Tensor Tensor::to(Device device) const {
   if (device == device_ || !defined()) return *this;
+  check_constant("to", *this);
   Tensor result = empty(shape_, dtype_, device);
   if (device == Device::cpu)
     download(result.buffer_.data(), buffer_.data(), bytes());
@@ -146,6 +156,7 @@ Tensor Tensor::to(Device device) const {
 
 Tensor Tensor::to(DType dtype) const {
   if (dtype == dtype_ || !defined()) return *this;
+  check_constant("to", *this);
   if (device_ != Device::cpu && dtype == DType::int64) return to(Device::cpu).to(dtype);
   if (device_ != Device::cpu && dtype_ == DType::int64) return to(Device::cpu).to(dtype).to(device_);
   Tensor result = empty(shape_, dtype, device_);

@@ -87,7 +87,8 @@ class Tensor {
   /// Returns the only element as a double. Waits for the device.
   double item() const;
 
-  // The next four functions record nothing, so their results are constants.
+  // The next four functions record nothing, so their results are constants. Each throws Error for a variable of the
+  // recording, whose gradient would be lost; `detach` says that this is wanted.
 
   /// Returns the same elements under another shape of equal size. The differentiable form is the op `reshape`.
   Tensor view(const Shape& shape) const;

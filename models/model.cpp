@@ -85,7 +85,7 @@ Device device_of(const Model& model) {
 Tensor nearest_places(const Model& model, const Tensor& x) {
   const auto grid = model.places();
   if (!grid) return x;
-  Tensor at = x.to(Device::cpu).to(DType::float64).clone();
+  Tensor at = x.detach().to(Device::cpu).to(DType::float64).clone();
   for (std::int64_t i = 0; i < at.numel(); ++i) {
     double& place = at.data<double>()[i];
     place = grid->axis[2 - grid->dims + i % grid->dims].nearest(place);

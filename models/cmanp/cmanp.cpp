@@ -149,7 +149,7 @@ namespace {
 
 /// Channels of each head apart, as the authors keep them: (B, L, H·Dv) → (B·H, L, Dv). On the CPU.
 Tensor by_head(const Tensor& means, std::int64_t heads) {
-  const Tensor x = means.to(Device::cpu).to(DType::float64);
+  const Tensor x = means.detach().to(Device::cpu).to(DType::float64);
   const std::int64_t batch = x.dim(0), rows = x.dim(1), width = x.dim(2) / heads;
   Tensor out = Tensor::empty({batch * heads, rows, width}, DType::float64, Device::cpu);
   double* to = out.values<double>().data();
@@ -169,9 +169,10 @@ std::map<std::string, Tensor> authors_cmanp_state(const ContextState& state) {
     const std::string block = std::to_string(i);
     const AttentionState& gathered = cmanp.gathered[i];
     const Shape& heads = gathered.log_sum_exp.shape();  // (B, H, L)
-    theirs[block + ".constant"] = gathered.log_sum_exp.to(Device::cpu).view({heads[0] * heads[1], heads[2], 1});
+    theirs[block + ".constant"] =
+        gathered.log_sum_exp.detach().to(Device::cpu).view({heads[0] * heads[1], heads[2], 1});
     theirs[block + ".embedding"] = by_head(gathered.mean, gathered.log_sum_exp.dim(1));
-    theirs[block + ".latents"] = cmanp.latents[i].to(Device::cpu);
+    theirs[block + ".latents"] = cmanp.latents[i].detach().to(Device::cpu);
   }
   return theirs;
 }

@@ -126,7 +126,7 @@ ModelConfig convgnp_task(ModelConfig ours, const Task& task) {
 
 /// (B, G, C) or (B, G1, G2, C) in double, channels before the grid.
 Tensor channels_first(const Tensor& x) {
-  const Tensor from = x.to(Device::cpu).to(DType::float64);
+  const Tensor from = x.detach().to(Device::cpu).to(DType::float64);
   const std::int64_t channels = x.dim(-1), batch = x.dim(0), nodes = x.numel() / (batch * channels);
   std::vector<std::int64_t> extents{batch, channels};
   extents.insert(extents.end(), x.shape().begin() + 1, x.shape().begin() + x.rank() - 1);

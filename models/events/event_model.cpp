@@ -68,7 +68,7 @@ EventModel::EventModel(const EventModelConfig& config, Initializer& init)
 
 EmbeddedEvents EventModel::embed(const Tensor& y, const Tensor& times, const Tensor& lengths) const {
   const Tensor numbers = affine(slice(y, 2, 1, 2), 1, 1), gaps = event_channel(y, 0);
-  const Tensor when = config_.clock == EventClock::gaps ? gaps.to(DType::float64) : times;
+  const Tensor when = config_.clock == EventClock::gaps ? gaps.detach().to(DType::float64) : times;
   return {matmul(chosen_marks(numbers, config_.marks + 1), embedding.value),  // (B, N, E)
           time_encoding(when, config_.width, y.dtype()), lengths};
 }

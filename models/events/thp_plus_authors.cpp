@@ -128,7 +128,7 @@ Tensor their_loss(const Model& model, const Task& task, Draws& draws) {
 /// Their metrics: right marks among those that are predicted, and the errors of a sequence squared when they have been
 /// added up.
 void add_their_scores(const NextEvent& next, const Task& task, const Tensor& expected, NamedTensors& outputs) {
-  const auto here = [](const Tensor& x) { return x.to(Device::cpu).to(DType::float64); };
+  const auto here = [](const Tensor& x) { return x.detach().to(Device::cpu).to(DType::float64); };
   const Tensor y = here(task.yt), weights = here(task.target_weights), marks = here(next.mark_log_probability()),
                gaps = here(expected);
   const std::int64_t batch = y.dim(0), targets = y.dim(1), kinds = marks.dim(2);

@@ -96,7 +96,7 @@ ModelConfig informer_config(ModelConfig theirs) {
 /// Their times are features alone; our first input is not looked at.
 Task series_of_record(const RecordedTensors& recorded, const ModelConfig& /*ours*/) {
   constexpr std::int64_t kAny = RecordedTensors::kAny;
-  const auto double_of = [](const Tensor& x) { return x.to(DType::float64); };
+  const auto double_of = [](const Tensor& x) { return x.detach().to(DType::float64); };
   const Tensor history = double_of(recorded.numbers("x_enc", {kAny, kAny, kAny}));
   const std::int64_t batch = history.dim(0), steps = history.dim(1), values = history.dim(2);
   const Tensor marks = double_of(recorded.numbers("x_mark_enc", {batch, steps, kAny}));
@@ -142,7 +142,7 @@ struct Delays {
 
 /// correlation and weights (B, L), the weights 0 at delays that were not chosen. In training a batch shares its delays.
 Delays delays_of(const Tensor& correlation, const Tensor& weights, bool training) {
-  const auto here = [](const Tensor& x) { return x.to(Device::cpu).to(DType::float64); };
+  const auto here = [](const Tensor& x) { return x.detach().to(Device::cpu).to(DType::float64); };
   const std::int64_t batch = correlation.dim(0), length = correlation.dim(1);
   const Tensor by = here(training ? broadcast_to(reshape(mean(correlation, 0), {1, length}), {batch, length})
                                   : correlation),
@@ -187,7 +187,7 @@ NamedTensors outputs_of_autoformer(const Model& model, const Task& task, Draws& 
 
 /// Ascending, (B, H, u).
 Tensor numbers_of_chosen(const Tensor& chosen) {
-  const Tensor marks = chosen.to(Device::cpu).to(DType::float64);
+  const Tensor marks = chosen.detach().to(Device::cpu).to(DType::float64);
   const std::int64_t rows = marks.dim(0) * marks.dim(1), length = marks.dim(2);
   std::vector<std::int64_t> numbers;
   for (std::int64_t i = 0; i < rows * length; ++i)

@@ -6,7 +6,7 @@
 
 namespace npzoo {
 
-inline Tensor on_host(const Tensor& x) { return x.to(Device::cpu).to(DType::float64); }
+inline Tensor on_host(const Tensor& x) { return x.detach().to(Device::cpu).to(DType::float64); }
 
 /// (B, Nt) → (B), float64 on the CPU.
 Tensor sum_of_points(const Tensor& x);

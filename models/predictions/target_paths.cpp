@@ -60,7 +60,7 @@ Marginals TargetPaths::marginals() const {
 }
 
 Tensor TargetPaths::sample(std::int64_t n, Draws& draws) const {
-  return follow(n, draws).values.to(Device::cpu).to(DType::float64);
+  return follow(n, draws).values.detach().to(Device::cpu).to(DType::float64);
 }
 
 /// n paths of each task.

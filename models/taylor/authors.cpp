@@ -107,7 +107,7 @@ NamedTensors features_of(const TaylorInputs& inputs, std::int64_t dim_x, std::in
 /// those that may be its neighbours: (B, n, k), or (B, n) for one neighbour, of the points `first` to `end`. Noise is
 /// added to x_n, so x decides only if values are equal.
 Tensor neighbours(const Task& task, const NamedTensors& features, std::int64_t first, std::int64_t end) {
-  const auto here = [](const Tensor& x) { return x.to(Device::cpu).to(DType::float64); };
+  const auto here = [](const Tensor& x) { return x.detach().to(Device::cpu).to(DType::float64); };
   const Tensor x = here(concat({task.xc, task.xt}, 1)), y = here(concat({task.yc, task.yt}, 1)),
                y_near = here(features.at("y_n")), x_near = here(features.at("x_n"));
   const std::int64_t batch = x.dim(0), all = x.dim(1), dim_x = x.dim(2), dim_y = y.dim(2), context = task.xc.dim(1);

@@ -33,7 +33,8 @@ void softmax_in_place(std::span<double> row) {
 Tensor attention_weights(const Tensor& q, const Tensor& k, const PrefixMask& mask, const AttentionOptions& options) {
   const AttentionProblem problem("attention_weights", q, k, k, mask, options);
   const std::int64_t heads = problem.heads, width = problem.width, row_size = heads * width;
-  const Tensor queries = q.to(Device::cpu).to(DType::float64), keys = k.to(Device::cpu).to(DType::float64);
+  const Tensor queries = q.detach().to(Device::cpu).to(DType::float64),
+               keys = k.detach().to(Device::cpu).to(DType::float64);
   Tensor weights = Tensor::zeros({problem.batch, heads, problem.queries, problem.keys}, DType::float64, Device::cpu);
   double* row = weights.data<double>();
   for (std::int64_t b = 0; b < problem.batch; ++b)

@@ -59,7 +59,7 @@ Tensor linear_attention_weights(const Tensor& q, const Tensor& k, const Tensor& 
             q.dim(2) == options.heads * projection.dim(1),
         "[linear_attention_weights] q {}, k {} and projection {} do not fit together with {} heads", q.shape(),
         k.shape(), projection.shape(), options.heads);
-  const auto host = [](const Tensor& x) { return x.to(Device::cpu).to(DType::float64); };
+  const auto host = [](const Tensor& x) { return x.detach().to(Device::cpu).to(DType::float64); };
   const Tensor queries = host(q), keys = host(k), directions = host(projection);
   const std::int64_t batch = q.dim(0), heads = options.heads, width = projection.dim(1), row = q.dim(2);
   const std::int64_t features = projection.dim(0), nq = q.dim(1), nk = k.dim(1);

@@ -35,7 +35,7 @@ TEST_CASE("grads: a gradient that a kernel is to write takes no other contributi
   const Recording on(tape);
   Tensor x = Tensor::zeros({2}, DType::float64);
   tape.watch(x);
-  Tensor out = x.clone();
+  Tensor out = x.detach().clone();
   record("twice", out, {x}, [&](const Tensor& d_out, Grads& grads) {
     {
       auto [first, accumulate] = grads.into(x);
@@ -60,7 +60,7 @@ TEST_CASE("grads: a gradient is added to in place once it is not shared") {
   const Recording on(tape);
   Tensor x = Tensor::zeros({2}, DType::float64);
   tape.watch(x);
-  Tensor out = x.clone();
+  Tensor out = x.detach().clone();
   record("both", out, {x}, [&](const Tensor& d_out, Grads& grads) {
     grads.add(x, d_out);  // shares what comes in
     auto [grad, accumulate] = grads.into(x);

@@ -1,5 +1,7 @@
 #include "npzoo/engine/tensor.h"
 
+#include "npzoo/ops/elementwise/elementwise.h"
+#include "npzoo/ops/reduce/reduce.h"
 #include "tests/testing.h"
 
 using namespace npzoo;
@@ -88,6 +90,58 @@ TEST_CASE("tensor: only the tensor itself carries its place on the tape") {
   CHECK(x.clone().variable().tape == 0);
   CHECK(x.view({2, 1}).variable().tape == 0);
   CHECK(x.to(DType::float64).variable().tape == 0);
+}
+
+TEST_CASE("tensor: a recording refuses copies of variables that would have no gradient") {
+  Tape tape;
+  Tensor x = Tensor::from<float>({2}, {1, 2});
+  const Tensor constant = Tensor::from<float>({2}, {3, 4});
+  tape.watch(x);
+  const auto message = [](const char* function) {
+    return fmt::format(
+        "[{}] found a variable of the recording, expected a constant, since the result has no gradient; use detach()",
+        function);
+  };
+  {
+    const Recording on(tape);
+    const Tensor y = square(x);
+    for (const Tensor& variable : {x, y}) {
+      CHECK(error_of([&] { variable.clone(); }) == message("clone"));
+      CHECK(error_of([&] { variable.view({2, 1}); }) == message("view"));
+      CHECK(error_of([&] { variable.to(DType::float64); }) == message("to"));
+      CHECK_NOTHROW(variable.to(DType::float32));  // nothing changes, so it stays the variable
+      CHECK(doubles(variable.detach().view({2, 1})) == doubles(variable.detach().clone()));
+      const NoGrad off;
+      CHECK_NOTHROW(variable.clone());
+    }
+    CHECK(sum(y).item() == 5);  // a number has no gradient anyway
+    CHECK_NOTHROW(constant.clone());
+    CHECK_NOTHROW(constant.view({2, 1}).to(DType::float64));
+  }
+  CHECK_NOTHROW(x.clone());
+}
+
+TEST_CASE("tensor: a recording refuses to copy a variable to another device") {
+  if (!has_gpu()) return;
+  const OnCpu cpu;
+  Tape tape;
+  Tensor x = Tensor::from<float>({2}, {1, 2});
+  tape.watch(x);
+  const Recording on(tape);
+  CHECK(error_of([&] { x.to(Device::cuda); }).starts_with("[to] found a variable of the recording"));
+  CHECK_NOTHROW(x.to(Device::cpu));
+  CHECK(x.detach().to(Device::cuda).device() == Device::cuda);
+}
+
+TEST_CASE("tensor: the host cannot take the address of elements on a device") {
+  if (!has_gpu() || unified_memory()) return;
+  Tensor there = Tensor::zeros({2}, DType::int64, Device::cuda);
+  const std::string message = "[tensor] elements are on cuda, expected them on the CPU";
+  CHECK(error_of([&] { there.data<std::int64_t>(); }) == message);
+  CHECK(error_of([&] { std::as_const(there).data<std::int64_t>(); }) == message);
+  CHECK(error_of([&] { there.values<std::int64_t>(); }) == message);
+  CHECK(there.address() != nullptr);
+  CHECK(there.symbol().data<std::int64_t>() == nullptr);
 }
 
 TEST_CASE("tensor: errors") {
