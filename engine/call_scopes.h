@@ -22,6 +22,8 @@ struct CallScopes {
   CountScope* counts = nullptr;
   std::optional<Device> device{};
   std::optional<Precision> precision{};
+  bool capturing = false;          // this thread captures a graph
+  bool loop_of_capturing = false;  // this thread runs a loop that a capturing thread started
 };
 
 extern constinit thread_local CallScopes call_scopes;

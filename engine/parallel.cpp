@@ -41,7 +41,7 @@ thread_local bool inside = false;
 
 void check_count(int threads) { check(threads >= 0, "[threads] {} threads found, expected 0 (all) or more", threads); }
 
-/// Looked at before each chunk. Cheap where the caller has no stop scope.
+/// Called before each chunk. Cheap if the caller has no stop scope.
 void look_for_stop() {
   if (call_scopes.stop != nullptr) throw_if_stopped();
 }
@@ -50,6 +50,12 @@ void look_for_stop() {
 struct Inside {
   Inside() { inside = true; }
   ~Inside() { inside = false; }
+};
+
+/// Marks a loop for its caller and workers if the caller captures a graph: GpuTurn refuses work within such a loop.
+struct LoopOfCapturing {
+  LoopOfCapturing() { call_scopes.loop_of_capturing = call_scopes.capturing; }
+  ~LoopOfCapturing() { call_scopes.loop_of_capturing = false; }
 };
 
 }  // namespace
@@ -227,6 +233,7 @@ void ThreadPool::run(const Loop& loop) {
   };
   if (loop.n <= loop.grain || inside) return alone();
   const Inside this_loop;
+  const LoopOfCapturing marked;
   if (s.threads.load(std::memory_order_relaxed) == 1) return alone();
   const std::unique_lock use(s.user, std::try_to_lock);
   if (!use) return alone();

@@ -114,7 +114,7 @@ class EmulatedRuntime final : public GpuRuntime {
   void begin_capture() override {
     const GpuTurn turn;
     check(!captured, "[gpu] found a capture within a capture, expected one at a time");
-    capture_ = std::make_unique<GpuTurn>();
+    capture_ = std::make_unique<CaptureTurn>();
     captured = std::make_unique<Work>();
   }
   std::unique_ptr<GpuGraph> end_capture() override {
@@ -139,7 +139,7 @@ class EmulatedRuntime final : public GpuRuntime {
   std::atomic<std::int64_t> used_{0};
   EmulatedEvents events_;
   Marks<EmulatedEvents> marks_{events_};
-  std::unique_ptr<GpuTurn> capture_;  // held while a graph is captured
+  std::unique_ptr<CaptureTurn> capture_;  // held while a graph is captured
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "npzoo/engine/call_scopes.h"
 #include "npzoo/engine/config.h"
 #include "npzoo/engine/cuda/emulated_runtime.h"
 #include "npzoo/engine/cuda/gpu_selection.h"
@@ -91,8 +92,16 @@ std::string why_no_gpu() {
   return "this build of npzoo has no CUDA support";
 }
 
-GpuTurn::GpuTurn() { turns().lock(); }
+GpuTurn::GpuTurn() {
+  check(
+      !call_scopes.loop_of_capturing,
+      "[gpu] found work for the GPU within a loop of a thread that captures a graph, expected it outside of the loop");
+  turns().lock();
+}
 GpuTurn::~GpuTurn() { turns().unlock(); }
+
+CaptureTurn::CaptureTurn() { call_scopes.capturing = true; }
+CaptureTurn::~CaptureTurn() { call_scopes.capturing = false; }
 
 GpuRuntime& gpu_runtime() { return selection().start(make_runtime); }
 

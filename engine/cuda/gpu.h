@@ -33,7 +33,7 @@ struct GpuInfo {
 
 /// NVIDIA devices of this machine; empty without a driver, a device, or CUDA in this build.
 std::vector<GpuInfo> list_gpus();
-/// Why list_gpus() is empty.
+/// Returns why list_gpus() is empty.
 std::string why_no_gpu();
 
 /// A captured stream of work: it can be launched again and again, on the same memory.
@@ -43,15 +43,28 @@ class GpuGraph {
   virtual void launch() = 0;
 };
 
-/// While it lives, this thread has the GPU to itself and other threads that ask for it wait. Turns of one thread may be
-/// nested. Kernels, transfers and the functions of GpuRuntime take a turn by themselves; a capture holds one from
-/// begin_capture to its end, which must be on the same thread.
+/// While alive, this thread has the GPU to itself, and other threads that need it wait. Turns of one thread may be
+/// nested. Kernels, transfers and the functions of GpuRuntime take a turn themselves.
 class GpuTurn {
  public:
+  /// Throws Error within a loop that a capturing thread started. That thread holds the turn and waits for the loop, so
+  /// a worker of the loop would wait for ever.
   GpuTurn();
   GpuTurn(const GpuTurn&) = delete;
   GpuTurn& operator=(const GpuTurn&) = delete;
   ~GpuTurn();
+};
+
+/// The turn of a capture, from begin_capture to its end on the same thread.
+class CaptureTurn {
+ public:
+  CaptureTurn();
+  CaptureTurn(const CaptureTurn&) = delete;
+  CaptureTurn& operator=(const CaptureTurn&) = delete;
+  ~CaptureTurn();
+
+ private:
+  GpuTurn turn_;
 };
 
 /// The services of a device that the engine needs besides kernels. All work is done in the order of one stream,
@@ -86,7 +99,7 @@ class GpuRuntime {
   /// Until the capture ends, work is recorded instead of done.
   virtual void begin_capture() = 0;
   virtual std::unique_ptr<GpuGraph> end_capture() = 0;
-  /// Ends a capture whose work is not wanted, as after an error.
+  /// Ends a capture and drops its work, as after an error.
   virtual void abandon_capture() noexcept = 0;
   virtual bool capturing() const = 0;
 };

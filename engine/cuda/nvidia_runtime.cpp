@@ -183,7 +183,7 @@ class NvidiaRuntime final : public GpuRuntime {
   }
 
   void begin_capture() override {
-    auto capture = std::make_unique<GpuTurn>();
+    auto capture = std::make_unique<CaptureTurn>();
     use_device();
     check_cuda(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeRelaxed), "beginning a capture");
     capturing_ = true;
@@ -235,7 +235,7 @@ class NvidiaRuntime final : public GpuRuntime {
   NvidiaEvents events_;
   Marks<NvidiaEvents> marks_{events_};
   bool capturing_ = false;
-  std::unique_ptr<GpuTurn> capture_;  // held while a graph is captured
+  std::unique_ptr<CaptureTurn> capture_;  // held while a graph is captured
 };
 
 /// The started runtime, if it is one of NVIDIA's. Throws Error if the process has started the emulated device.

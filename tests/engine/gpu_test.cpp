@@ -136,6 +136,37 @@ TEST_CASE("gpu: a graph repeats the captured work on the same memory") {
   count_graphs(-1);
 }
 
+TEST_CASE("gpu: a loop of a capturing thread refuses work for the GPU instead of waiting for itself") {
+  if (!has_gpu()) return;
+  const Tensor there = Tensor::zeros({8}, DType::float64, Device::cuda);
+  const auto message_of_loop = [&] {
+    return error_of(
+        [&] { thread_pool().for_range(64, 1, [&](std::int64_t, std::int64_t) { static_cast<void>(there.clone()); }); });
+  };
+  gpu_runtime().begin_capture();
+  const std::string captured = message_of_loop();
+  const std::string alone = error_of([&] { static_cast<void>(there.clone()); });
+  gpu_runtime().abandon_capture();
+  CHECK(
+      captured ==
+      "[gpu] found work for the GPU within a loop of a thread that captures a graph, expected it outside of the loop");
+  CHECK(alone == "no error");
+  CHECK(message_of_loop() == "no error");
+}
+
+TEST_CASE("gpu: a chunk of a loop can capture a graph of its own") {
+  if (!has_gpu()) return;
+  const Tensor there = Tensor::zeros({8}, DType::float64, Device::cuda);
+  std::atomic<int> captured = 0;
+  thread_pool().for_range(3, 1, [&](std::int64_t, std::int64_t) {
+    gpu_runtime().begin_capture();
+    thread_pool().for_range(5, 1, [&](std::int64_t, std::int64_t) { static_cast<void>(there.clone()); });
+    gpu_runtime().abandon_capture();
+    ++captured;
+  });
+  CHECK(captured == 3);
+}
+
 TEST_CASE("gpu: a copy holds a few pieces of page-locked memory, however large it is") {
   if (!has_gpu()) return;
   constexpr std::int64_t kPiece = 4 << 20, kElements = 10 * kPiece / 8 + 77;
