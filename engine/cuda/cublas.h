@@ -39,6 +39,7 @@ struct Cublas {
   SharedLibrary library;
 
   NPZOO_FUNCTION(cublasCreate_v2);
+  NPZOO_FUNCTION(cublasDestroy_v2);
   NPZOO_FUNCTION(cublasGemmStridedBatchedEx_64);
   NPZOO_FUNCTION(cublasSetStream_v2);
   NPZOO_FUNCTION(cublasSetWorkspace_v2);

@@ -6,15 +6,16 @@
 
 namespace npzoo {
 
-/// The functions of cuFFT that npzoo uses. Few models need cuFFT, so only they load it.
+/// The functions of cuFFT that npzoo uses. Few models need cuFFT, so it is loaded at its first use.
 struct CuFft {
-  /// Throws Error where the library that belongs to the toolkit of this build is not found.
+  /// Throws Error if the library that belongs to the toolkit of this build is not found.
   CuFft();
 
   SharedLibrary library;
 
 #define NPZOO_FUNCTION(name) decltype(&::name) name = library.function<decltype(&::name)>(#name)
   NPZOO_FUNCTION(cufftCreate);
+  NPZOO_FUNCTION(cufftDestroy);
   NPZOO_FUNCTION(cufftExecC2R);
   NPZOO_FUNCTION(cufftExecD2Z);
   NPZOO_FUNCTION(cufftExecR2C);
@@ -26,7 +27,7 @@ struct CuFft {
 #undef NPZOO_FUNCTION
 };
 
-/// The one of this process, loaded by the first call.
+/// Returns the one of this process, loaded by the first call.
 const CuFft& cufft();
 
 }  // namespace npzoo

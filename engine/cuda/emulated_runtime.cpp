@@ -27,13 +27,15 @@ CudaContext<Gpu::emulated>& cuda_context<Gpu::emulated>() {
 
 namespace {
 
-using Work = std::vector<std::function<void()>>;
+struct Work {
+  std::vector<std::function<void()>> steps;
+  std::vector<std::shared_ptr<const void>> used;
+};
 
 /// Null while nothing is captured. Used within a GpuTurn.
 std::unique_ptr<Work> captured;
 
-/// Events of a stream whose work is done at once. The host knows that only when it waits, as with a device that is
-/// behind.
+/// Events of a stream whose work is done at once. The host learns that only when it waits, as with a slow device.
 struct EmulatedEvents {
   void record(std::uint64_t i) { known[i] = false; }
   bool done(std::uint64_t i) const { return known[i]; }
@@ -48,7 +50,7 @@ class EmulatedGraph final : public GpuGraph {
   explicit EmulatedGraph(Work work) : work_(std::move(work)) {}
   void launch() override {
     const GpuTurn turn;
-    for (const auto& step : work_) emulator::submit(step);
+    for (const auto& step : work_.steps) emulator::submit(step);
   }
 
  private:
@@ -130,6 +132,10 @@ class EmulatedRuntime final : public GpuRuntime {
     const GpuTurn turn;
     return captured != nullptr;
   }
+  void keep_for_graph(std::shared_ptr<const void> object) override {
+    const GpuTurn turn;
+    if (captured) captured->used.push_back(std::move(object));
+  }
 
  private:
   static constexpr std::int64_t kMemory = std::int64_t{8} << 30;
@@ -149,7 +155,7 @@ namespace emulator {
 void submit(std::function<void()> work) {
   const GpuTurn turn;
   if (captured)
-    captured->push_back(std::move(work));
+    captured->steps.push_back(std::move(work));
   else
     work();
 }

@@ -1,4 +1,4 @@
-#include <map>
+#include <memory>
 #include <type_traits>
 #include <utility>
 
@@ -6,33 +6,57 @@
 #include "npzoo/engine/cuda/fourier.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/memory.h"
+#include "npzoo/engine/recent.h"
 
 namespace npzoo {
 
 namespace {
 
+constexpr std::size_t kMostFourierPlans = 64;  // each holds tables on the device
+
 void check_fft(cufftResult status, const char* what) {
   check(status == CUFFT_SUCCESS, "[cufft] {}: error {}", what, static_cast<int>(status));
 }
 
-/// Transforms of one kind and length, with the memory that they work in: captured graphs keep its address.
+class FourierHandle {
+ public:
+  FourierHandle() { check_fft(cufft().cufftCreate(&handle_), "starting"); }
+  FourierHandle(const FourierHandle&) = delete;
+  FourierHandle& operator=(const FourierHandle&) = delete;
+  ~FourierHandle() { cufft().cufftDestroy(handle_); }
+
+  operator cufftHandle() const { return handle_; }
+
+ private:
+  cufftHandle handle_ = 0;
+};
+
+/// Returns the working memory of all plans, of `bytes` or more: all transforms are done in the order of one stream.
+std::shared_ptr<const Buffer> working_memory(std::size_t bytes) {
+  static auto* const memory = new std::shared_ptr<const Buffer>;  // lives as long as the runtime
+  if (!*memory || (*memory)->bytes() < bytes) *memory = std::make_shared<const Buffer>(bytes, Device::cuda);
+  return *memory;
+}
+
+/// Transforms of one kind and length.
 class FourierPlan {
  public:
   FourierPlan(cufftType type, std::int64_t length, std::int64_t from, std::int64_t to, cudaStream_t stream) {
-    check_fft(cufft().cufftCreate(&handle_), "starting");
     check_fft(cufft().cufftSetAutoAllocation(handle_, 0), "planning");
     long long n = length, in = from, out = to;
-    std::size_t bytes = 0;
     check_fft(cufft().cufftMakePlanMany64(handle_, 1, &n, &in, 1, from, &out, 1, to, type,
-                                          fourier_series_at_once(length), &bytes),
+                                          fourier_series_at_once(length), &working_bytes_),
               "planning");
-    if (bytes > 0) {
-      memory_ = Buffer(bytes, Device::cuda);
-      check_fft(cufft().cufftSetWorkArea(handle_, memory_.data()), "planning");
-    }
     check_fft(cufft().cufftSetStream(handle_, stream), "planning");
   }
 
+  /// Takes the working memory, which may have grown, for the next transforms. A graph that is captured keeps it.
+  void prepare() {
+    if (working_bytes_ == 0) return;
+    std::shared_ptr<const Buffer> memory = working_memory(working_bytes_);
+    check_fft(cufft().cufftSetWorkArea(handle_, memory->data()), "preparing");
+    gpu_runtime().keep_for_graph(std::move(memory));
+  }
   void run(float* real, float* spectrum, bool inverse) const {
     auto* const numbers = reinterpret_cast<cufftComplex*>(spectrum);
     check_fft(inverse ? cufft().cufftExecC2R(handle_, numbers, real) : cufft().cufftExecR2C(handle_, real, numbers),
@@ -45,24 +69,30 @@ class FourierPlan {
   }
 
  private:
-  cufftHandle handle_ = 0;
-  Buffer memory_;
+  FourierHandle handle_;
+  std::size_t working_bytes_ = 0;
 };
 
+/// Returns the plan, ready for use. A graph that is captured keeps it, since its work reads the plan's tables.
 template <class T>
-const FourierPlan& plan_for(const RealFourier<T>& p, cudaStream_t stream) {
+std::shared_ptr<FourierPlan> plan_for(const RealFourier<T>& p, cudaStream_t stream) {
   const cufftType type =
       std::is_same_v<T, float> ? (p.inverse ? CUFFT_C2R : CUFFT_R2C) : (p.inverse ? CUFFT_Z2D : CUFFT_D2Z);
   using Key = std::pair<cufftType, std::int64_t>;
-  static auto* const plans = new std::map<Key, FourierPlan>;  // as many as there are lengths in use
-  const Key key(type, p.length);
-  const auto found = plans->find(key);
-  if (found != plans->end()) return found->second;
-  check(!gpu_runtime().capturing(), "[fourier] the first transform of series of {} steps cannot be captured", p.length);
-  const std::int64_t frequencies = p.length / 2 + 1;
-  return plans
-      ->try_emplace(key, type, p.length, p.inverse ? frequencies : p.length, p.inverse ? p.length : frequencies, stream)
-      .first->second;
+  static auto* const plans = new Recent<Key, std::shared_ptr<FourierPlan>>(kMostFourierPlans);
+  const auto make = [&] {
+    check(!gpu_runtime().capturing(), "[fourier] the first transform of series of {} steps cannot be captured",
+          p.length);
+    // A full cache destroys a plan, whose tables the device may still read.
+    if (plans->size() == kMostFourierPlans) gpu_runtime().synchronise();
+    const std::int64_t frequencies = p.length / 2 + 1;
+    return std::make_shared<FourierPlan>(type, p.length, p.inverse ? frequencies : p.length,
+                                         p.inverse ? p.length : frequencies, stream);
+  };
+  std::shared_ptr<FourierPlan> plan = plans->find_or_make(Key(type, p.length), make);
+  plan->prepare();
+  gpu_runtime().keep_for_graph(plan);
+  return plan;
 }
 
 }  // namespace
@@ -70,10 +100,10 @@ const FourierPlan& plan_for(const RealFourier<T>& p, cudaStream_t stream) {
 template <class T, Gpu gpu>
 void real_fourier(CudaContext<gpu>& cuda, const RealFourier<T>& p) {
   if (p.batch == 0) return;
-  const FourierPlan& plan = plan_for(p, cuda.stream);
+  const std::shared_ptr<const FourierPlan> plan = plan_for(p, cuda.stream);
   const std::int64_t at_once = fourier_series_at_once(p.length);
   for (std::int64_t i = 0; i < p.batch; i += at_once)
-    plan.run(p.real + i * p.length, p.spectrum + i * 2 * (p.length / 2 + 1), p.inverse);
+    plan->run(p.real + i * p.length, p.spectrum + i * 2 * (p.length / 2 + 1), p.inverse);
   if (cuda.blocking && !gpu_runtime().capturing()) gpu_runtime().synchronise();
 }
 

@@ -1,4 +1,3 @@
-#include <map>
 #include <memory>
 #include <tuple>
 #include <type_traits>
@@ -9,6 +8,7 @@
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/memory.h"
 #include "npzoo/engine/precision.h"
+#include "npzoo/engine/recent.h"
 
 namespace npzoo {
 
@@ -33,6 +33,8 @@ cublasComputeType_t compute_type() {
 }
 
 constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;  // what NVIDIA advises for sm_90
+constexpr std::size_t kMostPlans =
+    1024;  // a plan is a kilobyte on the host; a model uses tens at each size of its tasks
 
 /// Working memory of both libraries, whose work is done in the order of one stream.
 const Buffer& workspace() {
@@ -49,27 +51,29 @@ cublasLtHandle_t lt_handle() {
   return handle;
 }
 
-cublasHandle_t blas_handle(cudaStream_t stream) {
-  static const cublasHandle_t handle = [stream] {
-    cublasHandle_t created = nullptr;
-    check_blas(cublas().cublasCreate_v2(&created), "starting");
-    check_blas(cublas().cublasSetStream_v2(created, stream), "choosing the stream");  // forgets a workspace
-    check_blas(cublas().cublasSetWorkspace_v2(created, workspace().data(), kWorkspaceBytes), "setting the workspace");
-    return created;
-  }();
-  return handle;
-}
-
 /// The least alignments, in bytes, of first, second and out.
 using Alignments = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
 
 struct Destroy {
+  void operator()(cublasHandle_t handle) const { cublas().cublasDestroy_v2(handle); }
   void operator()(cublasLtMatmulDesc_t product) const { cublas_lt().cublasLtMatmulDescDestroy(product); }
   void operator()(cublasLtMatrixLayout_t layout) const { cublas_lt().cublasLtMatrixLayoutDestroy(layout); }
   void operator()(cublasLtMatmulPreference_t wishes) const { cublas_lt().cublasLtMatmulPreferenceDestroy(wishes); }
 };
 template <class Handle>
 using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Destroy>;
+
+cublasHandle_t blas_handle(cudaStream_t stream) {
+  static const cublasHandle_t handle = [stream] {
+    cublasHandle_t created = nullptr;
+    check_blas(cublas().cublasCreate_v2(&created), "starting");
+    Owned<cublasHandle_t> owned(created);
+    check_blas(cublas().cublasSetStream_v2(created, stream), "choosing the stream");  // forgets a workspace
+    check_blas(cublas().cublasSetWorkspace_v2(created, workspace().data(), kWorkspaceBytes), "setting the workspace");
+    return owned.release();  // lives as long as the runtime
+  }();
+  return handle;
+}
 
 /// A product as it is described to cuBLASLt, and the algorithm that the library proposed.
 class LtProduct {
@@ -180,7 +184,8 @@ Plan make_plan(const BlasProduct& product, bool library_bias, cublasComputeType_
   return plan;
 }
 
-/// Computes the product, with the bias if the route says so. Within a turn at the GPU, as all kernels: plans change.
+/// Computes the product, with the bias if the route says so. Needs a GpuTurn, as all kernels do, since it changes the
+/// plans.
 template <class T>
 GemmRoute multiply(const BatchedGemm<T>& p, cudaStream_t stream) {
   const Gemm<T>& one = p.one;
@@ -189,11 +194,8 @@ GemmRoute multiply(const BatchedGemm<T>& p, cudaStream_t stream) {
   const cublasComputeType_t compute = compute_type<T>();
   const Alignments alignments(alignment_of(one.b), alignment_of(one.a), alignment_of(one.c));
   const auto key = std::tuple(product.key(), library_bias, compute, alignments);
-  static auto* const plans = new std::map<std::remove_const_t<decltype(key)>, Plan>;  // as many as shapes in use
-  auto found = plans->find(key);
-  if (found == plans->end())
-    found = plans->emplace(key, make_plan<T>(product, library_bias, compute, alignments)).first;
-  const Plan& plan = found->second;
+  static auto* const plans = new Recent<std::remove_const_t<decltype(key)>, Plan>(kMostPlans);
+  const Plan& plan = plans->find_or_make(key, [&] { return make_plan<T>(product, library_bias, compute, alignments); });
   Gemm<T> bare = one;
   if (plan.route != GemmRoute::lt_with_bias) bare.bias = nullptr;
   plan.lt ? plan.lt->run(bare, stream) : multiply_strided(product, bare, compute, stream);

@@ -102,6 +102,8 @@ class GpuRuntime {
   /// Ends a capture and drops its work, as after an error.
   virtual void abandon_capture() noexcept = 0;
   virtual bool capturing() const = 0;
+  /// Lets the graph that is being captured own `object`, which its work uses. Does nothing outside a capture.
+  virtual void keep_for_graph(std::shared_ptr<const void> object) = 0;
 };
 
 /// Returns the runtime of the active GPU. The first call starts it; from then on the process keeps this GPU. Throws

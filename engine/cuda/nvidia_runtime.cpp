@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <utility>
 
 #include "npzoo/engine/cuda/context.h"
 #include "npzoo/engine/cuda/cublas.h"
@@ -19,7 +20,7 @@ namespace {
 
 void check_cuda(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
-  cudaGetLastError();  // what is not sticky must not be reported again
+  cudaGetLastError();  // clears the error, unless it is sticky, so that it is not reported again
   fail("[cuda] {}: {} ({})", what, cudaGetErrorString(status), cudaGetErrorName(status));
 }
 
@@ -29,7 +30,7 @@ constexpr const char* kForked =
 
 std::atomic<bool> forked{false};
 
-/// From the first call of CUDA on, a child that is forked cannot use it.
+/// Notes every fork from now on. A forked child cannot use CUDA if its parent has used it.
 void watch_forks() {
   static const int registered = ::pthread_atfork(nullptr, nullptr, [] { forked = true; });
   check(registered == 0, "[cuda] the system has no memory to watch for forks");
@@ -53,7 +54,9 @@ GpuInfo info_of(int device) {
 
 class NvidiaGraph final : public GpuGraph {
  public:
-  NvidiaGraph(cudaGraph_t graph, cudaStream_t stream, int device) : stream_(stream), device_(device) {
+  /// `used` are the objects that the graph's work needs.
+  NvidiaGraph(cudaGraph_t graph, cudaStream_t stream, int device, std::vector<std::shared_ptr<const void>> used)
+      : stream_(stream), device_(device), used_(std::move(used)) {
     const cudaError_t status = cudaGraphInstantiate(&executable_, graph, 0);
     cudaGraphDestroy(graph);
     check_cuda(status, "making a graph");
@@ -75,6 +78,7 @@ class NvidiaGraph final : public GpuGraph {
  private:
   cudaStream_t stream_;
   int device_;
+  std::vector<std::shared_ptr<const void>> used_;
   cudaGraphExec_t executable_ = nullptr;
 };
 
@@ -103,8 +107,8 @@ class NvidiaEvents {
   std::array<cudaEvent_t, kMarkEvents> events_{};
 };
 
-/// The device of this runtime is that of the calling thread within each function: CUDA keeps one for each thread, and a
-/// new thread starts with device 0.
+/// Each function first makes this runtime's device the calling thread's: CUDA keeps one for each thread, and a new
+/// thread starts with device 0.
 class NvidiaRuntime final : public GpuRuntime {
  public:
   explicit NvidiaRuntime(int index) : index_(index) {
@@ -130,7 +134,7 @@ class NvidiaRuntime final : public GpuRuntime {
     const cudaError_t status = unified ? cudaMallocManaged(&memory, bytes) : cudaMalloc(&memory, bytes);
     return checked(status, memory, "allocating memory");
   }
-  // Without a choice of the device, the first call on a new thread would start device 0.
+  // Otherwise the first call on a new thread would start device 0.
   void release(void* memory) noexcept override {
     cudaSetDevice(index_);
     cudaFree(memory);
@@ -191,22 +195,28 @@ class NvidiaRuntime final : public GpuRuntime {
   }
   std::unique_ptr<GpuGraph> end_capture() override {
     const auto capture = std::move(capture_);
+    auto used = std::exchange(used_, {});
     cudaGraph_t graph = nullptr;
     capturing_ = false;
     check_cuda(cudaStreamEndCapture(stream_, &graph), "ending a capture");
-    return std::make_unique<NvidiaGraph>(graph, stream_, index_);
+    return std::make_unique<NvidiaGraph>(graph, stream_, index_, std::move(used));
   }
   void abandon_capture() noexcept override {
     const auto capture = std::move(capture_);
+    const auto used = std::exchange(used_, {});
     cudaGraph_t graph = nullptr;
     capturing_ = false;
-    // Fails where the error that ended the capture was the device's own: that one has been reported.
+    // This call fails if the device is in error. We ignore it: the error has been reported already.
     if (cudaStreamEndCapture(stream_, &graph) != cudaSuccess) cudaGetLastError();
     if (graph != nullptr) cudaGraphDestroy(graph);
   }
   bool capturing() const override {
     const GpuTurn turn;
     return capturing_;
+  }
+  void keep_for_graph(std::shared_ptr<const void> object) override {
+    const GpuTurn turn;
+    if (capturing_) used_.push_back(std::move(object));
   }
 
   cudaStream_t stream() const { return stream_; }
@@ -235,10 +245,11 @@ class NvidiaRuntime final : public GpuRuntime {
   NvidiaEvents events_;
   Marks<NvidiaEvents> marks_{events_};
   bool capturing_ = false;
-  std::unique_ptr<CaptureTurn> capture_;  // held while a graph is captured
+  std::unique_ptr<CaptureTurn> capture_;           // held while a graph is captured
+  std::vector<std::shared_ptr<const void>> used_;  // by the graph that is being captured
 };
 
-/// The started runtime, if it is one of NVIDIA's. Throws Error if the process has started the emulated device.
+/// Returns the started runtime. Throws Error if the process has started the emulated device.
 NvidiaRuntime& nvidia_runtime() {
   auto* const runtime = dynamic_cast<NvidiaRuntime*>(&gpu_runtime());
   check(runtime != nullptr, "[device] the emulated device found, expected a CUDA device");

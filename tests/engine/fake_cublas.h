@@ -199,6 +199,7 @@ struct FakeCublasLt {
 
 struct FakeCublas {
   cublasStatus_t cublasCreate_v2(cublasHandle_t*) const { return note("create "); }
+  cublasStatus_t cublasDestroy_v2(cublasHandle_t) const { return note("destroy "); }
   cublasStatus_t cublasSetStream_v2(cublasHandle_t, cudaStream_t) const { return note("stream "); }
   cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t, void*, std::size_t) const { return note("workspace "); }
   cublasStatus_t cublasGemmStridedBatchedEx_64(cublasHandle_t, cublasOperation_t of_a, cublasOperation_t of_b,

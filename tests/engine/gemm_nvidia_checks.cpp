@@ -145,6 +145,25 @@ TEST_CASE("cublas: where cuBLASLt adds no bias, or knows no algorithm at all, re
   CHECK((fake::library.calls.empty() || fake::library.calls == "create stream workspace "));  // a stream forgets it
 }
 
+TEST_CASE("cublas: the plans used last are kept, and no others") {
+  if (!has_gpu() || active_gpu() != Gpu::emulated) return;
+  const OnCpu cpu;
+  const Reset reset;
+  const auto searches_for = [](std::int64_t m) {
+    const int before = fake::library.searches;
+    compare<double>({m, 2, 1}, false, false, false, false, Activation::none);
+    return fake::library.searches - before;
+  };
+  constexpr std::int64_t kFirst = 100, kCount = static_cast<std::int64_t>(kMostPlans);
+  for (std::int64_t m = kFirst; m < kFirst + kCount; ++m) REQUIRE(searches_for(m) == 1);
+  CHECK(searches_for(kFirst) == 0);
+  CHECK(fake::library.alive.size() == 4 * kMostPlans);  // a product and three matrices each
+  CHECK(searches_for(kFirst + kCount) == 1);
+  CHECK(fake::library.alive.size() == 4 * kMostPlans);
+  CHECK(searches_for(kFirst + 1) == 1);  // gone
+  CHECK(searches_for(kFirst) == 0);
+}
+
 TEST_CASE("cublas: another error of the library is an Error") {
   if (!has_gpu() || active_gpu() != Gpu::emulated) return;
   const OnCpu cpu;

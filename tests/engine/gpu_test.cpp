@@ -136,6 +136,28 @@ TEST_CASE("gpu: a graph repeats the captured work on the same memory") {
   count_graphs(-1);
 }
 
+TEST_CASE("gpu: a graph owns what its work uses, as long as it lives") {
+  if (!has_gpu()) return;
+  GpuRuntime& gpu = gpu_runtime();
+  auto used = std::make_shared<int>(1), dropped = std::make_shared<int>(2), idle = std::make_shared<int>(3);
+  const std::weak_ptr<int> seen = used, seen_dropped = dropped, seen_idle = idle;
+  gpu.keep_for_graph(std::exchange(idle, nullptr));
+  CHECK(seen_idle.expired());  // nothing is captured
+  gpu.begin_capture();
+  gpu.keep_for_graph(std::exchange(dropped, nullptr));
+  CHECK_FALSE(seen_dropped.expired());
+  gpu.abandon_capture();
+  CHECK(seen_dropped.expired());
+  gpu.begin_capture();
+  gpu.keep_for_graph(std::exchange(used, nullptr));
+  std::unique_ptr<GpuGraph> graph = gpu.end_capture();
+  graph->launch();
+  gpu.synchronise();
+  CHECK_FALSE(seen.expired());
+  graph.reset();
+  CHECK(seen.expired());
+}
+
 TEST_CASE("gpu: a loop of a capturing thread refuses work for the GPU instead of waiting for itself") {
   if (!has_gpu()) return;
   const Tensor there = Tensor::zeros({8}, DType::float64, Device::cuda);
@@ -317,6 +339,7 @@ class NoGpu final : public GpuRuntime {
   std::unique_ptr<GpuGraph> end_capture() override { return nullptr; }
   void abandon_capture() noexcept override {}
   bool capturing() const override { return false; }
+  void keep_for_graph(std::shared_ptr<const void>) override {}
 };
 
 }  // namespace
