@@ -2,6 +2,8 @@
 
 #include <array>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <mutex>
 #include <string>
@@ -10,6 +12,7 @@
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/ranks/job.h"
 #include "npzoo/engine/ranks/launcher.h"
+#include "npzoo/engine/ranks/program_facts.h"
 #include "npzoo/engine/ranks/result_bytes.h"
 #include "tests/testing.h"
 #include "tests/thread_ranks.h"
@@ -236,4 +239,25 @@ TEST_CASE("launcher: found by its variables, the innermost first, and never in a
     const LauncherVariables named(Variables{{"PMI_SIZE", "3"}, {"NPZOO_MPI", "/opt/libmpi.so"}});
     CHECK(mpi_libraries(*find_launcher()) == std::vector<std::string>{"/opt/libmpi.so"});
   }
+}
+
+TEST_CASE("ranks: the digest of a program is that of its bytes, and an unreadable one is an Error") {
+  namespace fs = std::filesystem;
+  const TemporaryDirectory folder;
+  const auto write = [&](const char* name, const char* text) {
+    const fs::path path = folder / name;
+    std::ofstream(path) << text;
+    return path;
+  };
+  const fs::path program = write("program", "abc"), other = write("other", "abc"), library = write("library", "xyz");
+  fs::create_symlink(program, folder / "link");
+  const std::string alone = program_digest(program, {});
+  CHECK(program_digest(program, program) == alone);
+  CHECK(program_digest(folder / "link", program) == alone);  // the same file
+  CHECK(program_digest(other, {}) == alone);
+  CHECK(program_digest(program, library) != alone);
+  CHECK(program_digest(library, {}) != alone);
+  const fs::path none = folder / "none";
+  CHECK(error_of([&] { program_digest(none, {}); }).find("none] cannot open: No such file") != std::string::npos);
+  CHECK(error_of([&] { program_digest(program, none); }).find("none] cannot open: No such file") != std::string::npos);
 }
