@@ -1,9 +1,11 @@
-"""name_isa.py ISA READELF OBJCOPY OBJECT... OUTPUT...: makes what kernels define in common their instruction set's own.
+"""name_isa.py ISA READELF OBJCOPY OBJECT... OUTPUT...
 
-An inline function or an instance of a template is a weak symbol of every object that uses it, and the linker keeps one
-of them for all. Where that one was compiled for a newer processor, an older one dies of an illegal instruction. So each
-weak symbol of a kernel's object, and each group of sections of which the linker keeps one, gets the name of the
-instruction set appended, unless its type names it: by those the rest of the program calls kernels.
+Appends the instruction set's name to every weak symbol, so that the linker does not merge code for different processors.
+
+An inline function or an instance of a template is a weak symbol of every object that uses it, and the linker keeps one of
+them. If that one was compiled for a newer processor, an older processor stops with an illegal instruction. Groups of
+sections, of which the linker keeps one too, are renamed as well. Kernels keep their names: the type of a kernel contains
+the instruction set, and the rest of the program calls it by that name.
 """
 import pathlib
 import re

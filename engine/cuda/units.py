@@ -1,7 +1,7 @@
-"""units.py ROOT SOURCE...: prints what is compiled together, a line for each unit: its name and its sources.
+"""units.py ROOT SOURCE...: prints a line for each translation unit: its name and its sources.
 
-Most of what a short kernel source costs is the headers, so short ones share units. Those that define something of the same
-name at their top level do not.
+Short kernel sources share units, since their compilation spends most of its time on headers. Two sources that define the
+same name at their top level do not share one.
 """
 import pathlib
 import re
@@ -14,7 +14,7 @@ NO_DEFINITION = ('namespace', 'template', '#undef', 'NPZOO_')
 
 
 def definitions(root: pathlib.Path, file: str, seen: set[str]) -> set[tuple[str, str]]:
-    """The names on lines that are not indented, each with its file, of a file and of what it includes."""
+    """Returns the names that a file and its includes define on lines without indentation, each with its file."""
     if file in seen or not (root / file).is_file():
         return set()
     seen.add(file)
@@ -28,7 +28,7 @@ def definitions(root: pathlib.Path, file: str, seen: set[str]) -> set[tuple[str,
 
 
 def fit(one: set[tuple[str, str]], other: set[tuple[str, str]]) -> bool:
-    """Whether no name has two files, of which either alone has been compiled with one so far."""
+    """True if the two sources can share a unit: no name is defined by a file that only one of them includes."""
     return {name for name, _ in one - other}.isdisjoint(name for name, _ in other - one)
 
 

@@ -22,7 +22,7 @@ template <class T>
   return divide_up(width, Simd<T>::kLanes) * Simd<T>::kLanes;
 }
 
-/// Consecutive queries of one head. Lanes without a query see what the others see.
+/// Consecutive queries of one head, one to a lane. Lanes without a query see as many keys as the query that sees most.
 template <class T, Isa isa = kIsa>
 struct Block {
   static constexpr std::int64_t kMostLanes = gemm_tile::kMaxVectors * Simd<T>::kLanes;
