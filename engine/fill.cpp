@@ -1,6 +1,7 @@
 #include "npzoo/engine/fill.h"
 
 #include <type_traits>
+#include <vector>
 
 #include "npzoo/engine/backend.h"
 #include "npzoo/engine/kernels.h"
@@ -25,32 +26,56 @@ void convert(const Tensor& x, Tensor& y) {
   });
 }
 
-Tensor sum_to(const Tensor& x, const Shape& shape) {
-  const int missing = x.rank() - shape.rank();
-  check(missing >= 0 && broadcast(shape, x.shape()) == x.shape(), "[sum_to] {} cannot be broadcast to {}", shape,
-        x.shape());
-  const auto summed = [&](int axis) { return axis < missing || shape[axis - missing] != x.dim(axis); };
+namespace {
 
-  // Neighbouring axes are summed together; an axis of extent 1 may count as either kind.
-  Tensor result = x.detach();
+/// Neighbouring axes of a tensor that are summed together.
+struct SummedAxes {
+  std::int64_t outer, middle, inner;
+};
+
+/// Returns the axes of `from` that are summed, from left to right. `outer` does not count the axes of earlier ones.
+std::vector<SummedAxes> summed_axes(const Shape& from, const Shape& to) {
+  const int missing = from.rank() - to.rank();
+  const auto summed = [&](int axis) { return axis < missing || to[axis - missing] != from[axis]; };
+  std::vector<SummedAxes> found;
   std::int64_t outer = 1;
-  for (int axis = 0; axis < x.rank();) {
+  for (int axis = 0; axis < from.rank();) {
     if (!summed(axis)) {
-      outer *= x.dim(axis++);
+      outer *= from[axis++];
       continue;
     }
-    std::int64_t middle = 1;
-    for (; axis < x.rank() && (summed(axis) || x.dim(axis) == 1); ++axis) middle *= x.dim(axis);
-    std::int64_t inner = 1;
-    for (int rest = axis; rest < x.rank(); ++rest) inner *= x.dim(rest);
-    Tensor sum = Tensor::empty({outer, inner}, x.dtype(), x.device());
-    run("sum_to", x, [&]<class T>(auto& device) {
-      sum_middle<T>(device,
-                    {.outer = outer, .middle = middle, .inner = inner, .x = result.data<T>(), .y = sum.data<T>()});
-    });
-    result = sum;
+    std::int64_t middle = 1, inner = 1;  // an axis of extent 1 may count as either kind
+    for (; axis < from.rank() && (summed(axis) || from[axis] == 1); ++axis) middle *= from[axis];
+    for (int rest = axis; rest < from.rank(); ++rest) inner *= from[rest];
+    found.push_back({outer, middle, inner});
   }
-  return result.view(shape);
+  return found;
+}
+
+}  // namespace
+
+Tensor sum_to(const Tensor& x, const Shape& shape, double factor) {
+  check(x.rank() >= shape.rank() && broadcast(shape, x.shape()) == x.shape(), "[sum_to] {} cannot be broadcast to {}",
+        shape, x.shape());
+  std::vector<SummedAxes> passes = summed_axes(x.shape(), shape);
+  if (passes.empty() && factor != 1) passes.push_back({x.numel(), 1, 1});
+  Tensor sums = x.detach();
+  for (std::size_t i = 0; i < passes.size(); ++i) {
+    const auto [outer, middle, inner] = passes[i];
+    const bool wide = passes.size() > 1 || x.dtype() == DType::float64, last = i + 1 == passes.size();
+    Tensor next = Tensor::empty({outer, inner}, wide ? DType::float64 : DType::float32, x.device());
+    run("sum_to", sums, [&, outer = outer, middle = middle, inner = inner]<class T>(auto& device) {
+      sum_middle<T>(device, {.outer = outer,
+                             .middle = middle,
+                             .inner = inner,
+                             .x = sums.data<T>(),
+                             .y = wide ? nullptr : next.data<T>(),
+                             .wide = wide ? next.data<double>() : nullptr,
+                             .factor = last ? factor : 1});
+    });
+    sums = next;
+  }
+  return sums.to(x.dtype()).view(shape);
 }
 
 }  // namespace npzoo

@@ -17,13 +17,16 @@ struct AddInto {
 
 NPZOO_KERNEL(add_into, AddInto);
 
-/// x is (outer, middle, inner); y (outer, inner) is its sum over the middle. Summed in double, in an order that depends
-/// on the extents alone. middle = 0 gives zeros.
+/// Sums x (outer, middle, inner) over the middle and multiplies by `factor`. Both are done in double, in an order that
+/// depends on the extents alone. The result (outer, inner) goes to `y`, rounded, or to `wide`; the other one is null.
+/// middle = 0 gives zeros.
 template <class T>
 struct SumMiddle {
   std::int64_t outer, middle, inner;
   const T* x;
   T* y;
+  double* wide = nullptr;
+  double factor = 1;
 };
 
 NPZOO_KERNEL(sum_middle, SumMiddle);
@@ -37,7 +40,7 @@ struct Fill {
 
 NPZOO_CUDA_KERNEL(fill, Fill);
 
-/// From float to double, or back.
+/// Converts from float to double, or back.
 template <class T>
 struct Convert {
   std::int64_t n;

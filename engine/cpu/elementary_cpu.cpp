@@ -8,7 +8,8 @@ namespace {
 
 using namespace simd;
 
-constexpr std::int64_t kGrain = 1 << 15;  // elements that are worth handing to another thread
+constexpr std::int64_t kGrain = 1 << 15;                         // elements that are worth handing to another thread
+constexpr std::int64_t kColumnBlock = 64 * Simd<double>::kLanes;  // columns that one thread sums
 
 template <class T>
 constexpr int kLanes = Simd<T>::kLanes;
@@ -36,7 +37,7 @@ template <class T>
 
 /// Sums each of `registers` · kDoubles columns, or the first `columns` of one register, down its rows.
 template <int registers, class From, class To>
-void sum_down(const From* x, std::int64_t rows, std::int64_t stride, int columns, To* sums) {
+void sum_down(const From* x, std::int64_t rows, std::int64_t stride, int columns, double factor, To* sums) {
   Vec<double> even[registers] = {}, odd[registers] = {};
   const auto add = [&](Vec<double>* sum, std::int64_t row) {
 #pragma GCC unroll 2
@@ -48,31 +49,50 @@ void sum_down(const From* x, std::int64_t rows, std::int64_t stride, int columns
   }
   if (rows % 2) add(even, rows - 1);
   for (int i = 0; i < registers; ++i)
-    for (int lane = 0; lane < columns; ++lane) sums[i * kDoubles + lane] = static_cast<To>((even[i] + odd[i])[lane]);
+    for (int lane = 0; lane < columns; ++lane)
+      sums[i * kDoubles + lane] = static_cast<To>(((even[i] + odd[i]) * factor)[lane]);
 }
 
-/// Sums whole columns of (outer, middle, inner); threads share out the blocks of columns.
+/// Sums whole columns of (outer, middle, inner) and multiplies by `factor`. Threads share out the blocks of columns.
 template <class From, class To, Isa isa>
 void sum_whole(CpuContext<isa>& cpu, std::int64_t outer, std::int64_t middle, std::int64_t inner, const From* x,
-               To* y) {
-  constexpr std::int64_t kBlock = 64 * kDoubles;
-  const std::int64_t blocks = divide_up(inner, kBlock);
-  const std::int64_t grain = max(kGrain / (min(inner, kBlock) * middle + 1), 1);
+               double factor, To* y) {
+  const std::int64_t blocks = divide_up(inner, kColumnBlock);
+  const std::int64_t grain = max(kGrain / (min(inner, kColumnBlock) * middle + 1), 1);
   cpu.parallel_for(outer * blocks, grain, [=](std::int64_t begin, std::int64_t end) {
     for (std::int64_t unit = begin; unit < end; ++unit) {
       const From* from = x + unit / blocks * middle * inner;
       To* to = y + unit / blocks * inner;
       if (inner == 1) {
-        *to = static_cast<To>(sum_along(from, middle));
+        *to = static_cast<To>(sum_along(from, middle) * factor);
         continue;
       }
-      const std::int64_t last = min(inner, (unit % blocks + 1) * kBlock);
-      std::int64_t j = unit % blocks * kBlock;
-      for (; j + 2 * kDoubles <= last; j += 2 * kDoubles) sum_down<2>(from + j, middle, inner, kDoubles, to + j);
+      const std::int64_t last = min(inner, (unit % blocks + 1) * kColumnBlock);
+      std::int64_t j = unit % blocks * kColumnBlock;
+      for (; j + 2 * kDoubles <= last; j += 2 * kDoubles)
+        sum_down<2>(from + j, middle, inner, kDoubles, factor, to + j);
       for (; j < last; j += kDoubles)
-        sum_down<1>(from + j, middle, inner, static_cast<int>(min(last - j, kDoubles)), to + j);
+        sum_down<1>(from + j, middle, inner, static_cast<int>(min(last - j, kDoubles)), factor, to + j);
     }
   });
+}
+
+/// Cuts the rows of a single matrix into slices if its blocks of columns are too few for the threads. Slices are deep,
+/// so that their sums take little memory beside x.
+template <class T, class To, Isa isa>
+void sum_slices(CpuContext<isa>& cpu, const SumMiddle<T>& p, To* y) {
+  constexpr std::int64_t kMostUnits = 64, kShallowest = 16;
+  const std::int64_t units = kMostUnits / max(divide_up(p.inner, kColumnBlock), 1);
+  const std::int64_t slices =
+      p.outer == 1 ? min(units, min(p.middle / kShallowest, p.middle * p.inner / kGrain)) : std::int64_t{1};
+  if (slices < 2) return sum_whole(cpu, p.outer, p.middle, p.inner, p.x, p.factor, y);
+
+  const std::int64_t depth = p.middle / slices, rest = p.middle - slices * depth;
+  const Buffer buffer(static_cast<std::size_t>((slices + 1) * p.inner) * sizeof(double));
+  auto* partial = reinterpret_cast<double*>(buffer.data());
+  sum_whole(cpu, slices, depth, p.inner, p.x, 1, partial);
+  sum_whole(cpu, 1, rest, p.inner, p.x + slices * depth * p.inner, 1, partial + slices * p.inner);
+  sum_whole(cpu, 1, slices + 1, p.inner, partial, p.factor, y);
 }
 
 }  // namespace
@@ -88,16 +108,7 @@ void add_into(CpuContext<isa>& cpu, const AddInto<T>& p) {
 
 template <class T, Isa isa>
 void sum_middle(CpuContext<isa>& cpu, const SumMiddle<T>& p) {
-  constexpr std::int64_t kMostSlices = 64;
-  const std::int64_t slices = p.outer == 1 ? min(kMostSlices, p.middle * min(p.inner, kGrain) / kGrain) : 1;
-  if (slices < 2) return sum_whole(cpu, p.outer, p.middle, p.inner, p.x, p.y);
-
-  const std::int64_t depth = p.middle / slices, rest = p.middle - slices * depth;
-  const Buffer buffer(static_cast<std::size_t>((slices + 1) * p.inner) * sizeof(double));
-  auto* partial = reinterpret_cast<double*>(buffer.data());
-  sum_whole(cpu, slices, depth, p.inner, p.x, partial);
-  sum_whole(cpu, 1, rest, p.inner, p.x + slices * depth * p.inner, partial + slices * p.inner);
-  sum_whole(cpu, 1, slices + 1, p.inner, partial, p.y);
+  p.wide ? sum_slices(cpu, p, p.wide) : sum_slices(cpu, p, p.y);
 }
 
 NPZOO_INSTANTIATE(add_into, AddInto);

@@ -8,13 +8,14 @@ namespace {
 
 constexpr int kThreads = 256;
 
-/// Columns that neighbouring threads take; the rest of the block's threads take other rows.
+/// Returns how many columns neighbouring threads take. The rest of the block's threads take other rows.
 __host__ __device__ int tile_columns(std::int64_t inner) { return inner < kWarp ? static_cast<int>(inner) : kWarp; }
 
-/// Sums one slice of the middle axis for a tile of columns: grid (outer · tiles, slices). `y` is (slices, outer,
-/// inner).
+/// Sums one slice of the middle axis for a tile of columns and multiplies by `factor`: grid (outer · tiles, slices).
+/// `y` is (slices, outer, inner).
 template <class From, class To>
-__global__ void sum_slices(std::int64_t outer, std::int64_t middle, std::int64_t inner, const From* x, To* y) {
+__global__ void sum_slices(std::int64_t outer, std::int64_t middle, std::int64_t inner, const From* x, double factor,
+                           To* y) {
   auto* sums = shared_memory<double>();  // (lanes, columns)
   const int columns = tile_columns(inner), lanes = kThreads / columns;
   const int lane = static_cast<int>(threadIdx.x) / columns;
@@ -34,7 +35,27 @@ __global__ void sum_slices(std::int64_t outer, std::int64_t middle, std::int64_t
     count = half;
     __syncthreads();
   }
-  if (lane == 0 && column < inner) y[(blockIdx.y * outer + unit) * inner + column] = static_cast<To>(sums[threadIdx.x]);
+  if (lane == 0 && column < inner)
+    y[(blockIdx.y * outer + unit) * inner + column] = static_cast<To>(sums[threadIdx.x] * factor);
+}
+
+template <class T, class To>
+void sum_to(CudaContext<kGpu>& cuda, const SumMiddle<T>& p, To* y) {
+  const int columns = tile_columns(p.inner), lanes = kThreads / columns;
+  const std::int64_t blocks = p.outer * divide_up(p.inner, columns);
+  // Enough blocks for the device, each with enough rows. A second pass adds up the slices.
+  const std::int64_t wanted = divide_up(2 * cuda.multiprocessors, blocks), most = p.middle / (8 * lanes);
+  const std::int64_t slices = max(std::int64_t{1}, min(wanted, most));
+  constexpr std::size_t kShared = kThreads * sizeof(double);
+  if (slices == 1)
+    return launch(cuda, "sum_middle", sum_slices<T, To>, blocks, kThreads, kShared, p.outer, p.middle, p.inner, p.x,
+                  p.factor, y);
+  const Buffer buffer(static_cast<std::size_t>(slices * p.outer * p.inner) * sizeof(double), Device::cuda);
+  auto* partial = reinterpret_cast<double*>(buffer.data());
+  launch(cuda, "sum_middle", sum_slices<T, double>, {blocks, slices}, kThreads, kShared, p.outer, p.middle, p.inner,
+         p.x, 1.0, partial);
+  launch(cuda, "sum_middle", sum_slices<double, To>, divide_up(p.outer * p.inner, kWarp), kThreads, kShared,
+         std::int64_t{1}, slices, p.outer * p.inner, partial, p.factor, y);
 }
 
 }  // namespace
@@ -58,21 +79,7 @@ void add_into(CudaContext<gpu>& cuda, const AddInto<T>& p) {
 template <class T, Gpu gpu>
 void sum_middle(CudaContext<gpu>& cuda, const SumMiddle<T>& p) {
   if (p.outer == 0 || p.inner == 0) return;
-  const int columns = tile_columns(p.inner), lanes = kThreads / columns;
-  const std::int64_t blocks = p.outer * divide_up(p.inner, columns);
-  // Enough blocks for the device, each with enough rows; a second pass sums what the slices give.
-  const std::int64_t wanted = divide_up(2 * cuda.multiprocessors, blocks), most = p.middle / (8 * lanes);
-  const std::int64_t slices = max(std::int64_t{1}, min(wanted, most));
-  constexpr std::size_t kShared = kThreads * sizeof(double);
-  if (slices == 1)
-    return launch(cuda, "sum_middle", sum_slices<T, T>, blocks, kThreads, kShared, p.outer, p.middle, p.inner, p.x,
-                  p.y);
-  const Buffer buffer(static_cast<std::size_t>(slices * p.outer * p.inner) * sizeof(double), Device::cuda);
-  auto* partial = reinterpret_cast<double*>(buffer.data());
-  launch(cuda, "sum_middle", sum_slices<T, double>, {blocks, slices}, kThreads, kShared, p.outer, p.middle, p.inner,
-         p.x, partial);
-  launch(cuda, "sum_middle", sum_slices<double, T>, divide_up(p.outer * p.inner, kWarp), kThreads, kShared,
-         std::int64_t{1}, slices, p.outer * p.inner, partial, p.y);
+  p.wide ? sum_to(cuda, p, p.wide) : sum_to(cuda, p, p.y);
 }
 
 NPZOO_INSTANTIATE(fill, Fill);

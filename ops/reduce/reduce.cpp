@@ -13,7 +13,8 @@ namespace npzoo {
 
 namespace {
 
-/// Gives every summand the cotangent of its sum, whose shape is `kept` when the summed axes stay with extent 1.
+/// Adds the cotangent of a sum to the gradients of its summands. `kept` is the sum's shape with extent 1 along the summed
+/// axes.
 void spread(const Tensor& x, const Shape& kept, const Tensor& d_out, Grads& grads) {
   grads.add(x, broadcast_to(d_out.view(kept), x.shape()));
 }
@@ -36,7 +37,7 @@ Tensor sum(const Tensor& x, int axis_index) {
 
 Tensor mean(const Tensor& x) {
   const double weight = 1 / static_cast<double>(x.numel());
-  Tensor out = affine(sum_to(x, {}), weight, 0);
+  Tensor out = sum_to(x, {}, weight);
   record("mean", out, {x}, [x = x.symbol(), weight](const Tensor& d_out, Grads& grads) {
     spread(x, {}, affine(d_out, weight, 0), grads);
   });
@@ -47,7 +48,7 @@ Tensor mean(const Tensor& x, int axis_index) {
   const AxisView axis = axis_of("mean", x.shape(), axis_index);
   const double weight = 1 / static_cast<double>(axis.extent);
   const Shape kept = x.shape().with(axis.index, 1);
-  Tensor out = affine(sum_to(x, kept).view(x.shape().without(axis.index)), weight, 0);
+  Tensor out = sum_to(x, kept, weight).view(x.shape().without(axis.index));
   record("mean", out, {x}, [x = x.symbol(), kept, weight](const Tensor& d_out, Grads& grads) {
     spread(x, kept, affine(d_out, weight, 0), grads);
   });

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "npzoo/engine/error.h"
+#include "npzoo/engine/memory.h"
 #include "npzoo/engine/parallel.h"
 
 namespace npzoo {
@@ -124,6 +125,35 @@ TEST_CASE("sum_to: a million float32 values keep seven digits") {
   const Tensor x = uniform<float>({1'000'003}, 4, 0, 1);
   const double expected = summed<float>(x, {})[0];
   CHECK(std::abs(sum_to(x, {}).item() - expected) <= 6e-8 * expected);
+}
+
+TEST_CASE("sum_to rounds once, however many passes it takes") {
+  Tensor x = Tensor::full({2, 2, 2}, 1);
+  x.values<float>()[0] = 1 << 24;  // + 1 rounds to the same number
+  const Tensor y = sum_to(x, {1, 2, 1});
+  CHECK(y.values<float>()[0] == (1 << 24) + 4);
+  CHECK(y.values<float>()[1] == 4);
+}
+
+TEST_CASE_TEMPLATE("sum_to multiplies by a factor before it rounds", T, float, double) {
+  const Tensor large = Tensor::full({3}, 3e38, dtype_of<T>());
+  CHECK(sum_to(large, {}, 1.0 / 3).item() == doctest::Approx(3e38));
+  CHECK(sum_to(large, {3}, 0.5).values<T>()[2] == doctest::Approx(1.5e38));
+  const Tensor x = uniform<T>({4, 3, 5, 6}, 3), half = sum_to(x, {3, 1, 6}, 0.5), whole = sum_to(x, {3, 1, 6});
+  for (std::int64_t i = 0; i < half.numel(); ++i) CHECK(half.values<T>()[i] == whole.values<T>()[i] / 2);
+  CHECK(sum_to(Tensor::full({5000, 70}, 2, dtype_of<T>()), {1, 1}, 0.5).item() == 350'000);
+}
+
+TEST_CASE("sum_to takes little memory beside its argument") {
+  for (const Shape& shape : {Shape{16, 1 << 18}, Shape{64, 1 << 16}, Shape{1000, 4096}, Shape{4096, 1000},
+                             Shape{40, 100'003}, Shape{1 << 18, 16}, Shape{1 << 22, 1}}) {
+    CAPTURE(to_string(shape));
+    const Tensor x = Tensor::zeros(shape);
+    const auto before = memory_stats().live_bytes;
+    reset_peak_memory();
+    const Tensor y = sum_to(x, {shape.last()});
+    CHECK(memory_stats().peak_live_bytes - before <= y.bytes() + x.bytes() / 4);
+  }
 }
 
 TEST_CASE_TEMPLATE("sums do not depend on the number of threads", T, float, double) {

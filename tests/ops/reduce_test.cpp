@@ -88,6 +88,13 @@ TEST_CASE("reduce: float sums are more exact than float accumulation") {
   CHECK(sum(cancelling, 0).item() == 1);
 }
 
+TEST_CASE("reduce: the mean of numbers near overflow") {
+  const Tensor x = Tensor::from<float>({2, 2}, {3e38f, 3e38f, 2e38f, -2e38f});
+  CHECK(mean(x).item() == doctest::Approx(1.5e38));
+  CHECK(error(mean(x, 1), {3e38f, 0}) <= kTolerance<float>);
+  CHECK(error(mean(x, 0), {2.5e38f, 0.5e38f}) <= kTolerance<float>);
+}
+
 TEST_CASE_TEMPLATE("logsumexp: edges", T, float, double) {
   const T infinity = std::numeric_limits<T>::infinity();
   const auto of = [](std::initializer_list<T> x) {
