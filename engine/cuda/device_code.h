@@ -95,6 +95,8 @@ __device__ inline double cosine(double x) { return cos(x); }
 __device__ inline double sine(double x) { return sin(x); }
 __device__ inline float error_function(float x) { return erff(x); }
 __device__ inline double error_function(double x) { return erf(x); }
+__device__ inline float exponential_minus_one(float x) { return expm1f(x); }
+__device__ inline double exponential_minus_one(double x) { return expm1(x); }
 __device__ inline float log_one_plus(float x) { return log1pf(x); }
 __device__ inline double log_one_plus(double x) { return log1p(x); }
 

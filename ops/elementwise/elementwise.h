@@ -8,8 +8,8 @@ namespace npzoo {
 // Each saves its input or its output, whichever its derivative is written in (table.def).
 
 Tensor relu(const Tensor& x);
-/// x above 0, exp(x) − 1 below (Clevert, Unterthiner and Hochreiter, "Exponential linear units", 2016), to a rounding
-/// of 1.
+/// x above 0, exp(x) − 1 below, without cancellation (Clevert, Unterthiner and Hochreiter, "Exponential linear units",
+/// 2016).
 Tensor elu(const Tensor& x);
 /// x · Φ(x) with the exact normal distribution function (Hendrycks and Gimpel, "Gaussian error linear units", 2016).
 Tensor gelu(const Tensor& x);

@@ -33,6 +33,10 @@ __device__ T exp(T x) {
   return exponential(x);
 }
 template <class T>
+__device__ T expm1(T x) {
+  return exponential_minus_one(x);
+}
+template <class T>
 __device__ T log(T x) {
   return logarithm(x);
 }

@@ -217,6 +217,27 @@ TEST_CASE("elementwise: infinities, zeros and overflow") {
   CHECK(std::isnan(mul(Tensor::full({}, kInfinity), Tensor::full({}, 0)).item()));
 }
 
+TEST_CASE_TEMPLATE("elementwise: elu keeps its digits near 0", T, float, double) {
+  std::vector<T> near_zero;
+  for (double x = -2; x < -1e-12; x /= 3) near_zero.push_back(static_cast<T>(x));
+  const auto found = doubles(elu(Tensor::from<T>({std::ssize(near_zero)}, std::span<const T>(near_zero))));
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const double exact = std::expm1(static_cast<double>(near_zero[i]));
+    CHECK(std::abs(found[i] / exact - 1) <= 4 * static_cast<double>(std::numeric_limits<T>::epsilon()));
+  }
+}
+
+TEST_CASE_TEMPLATE("elementwise: gradients of functions with an edge do not hide NaN", T, float, double) {
+  const Function functions[] = {[](const std::vector<Tensor>& in) { return relu(in[0]); },
+                                [](const std::vector<Tensor>& in) { return elu(in[0]); },
+                                [](const std::vector<Tensor>& in) { return abs(in[0]); },
+                                [](const std::vector<Tensor>& in) { return clamp(in[0], -1, 1); }};
+  for (const Function& f : functions) {
+    const auto results = with_gradients(f, {Tensor::full({3}, kNaN, dtype_of<T>())});
+    for (const double slope : doubles(results[1])) CHECK(slope != 0);
+  }
+}
+
 TEST_CASE_TEMPLATE("elementwise: the logarithm of the normal distribution function far below 0", T, float, double) {
   struct Row {
     double x, y, slope;  // by arithmetic of 40 digits
