@@ -89,6 +89,16 @@ class DoubleSum {
   Vec<double> part_[kParts]{};
 };
 
+/// Sums the rows of a matrix in double; they are `stride` elements apart.
+template <class T>
+void sum_rows(const T* x, std::int64_t rows, std::int64_t stride, std::int64_t width, T* sums) {
+  for_row<T>(width, [&](auto get, auto put) {
+    DoubleSum<T> sum;
+    for (std::int64_t row = 0; row < rows; ++row) sum.add(get(x + row * stride));
+    put(sums, sum.lanes());
+  });
+}
+
 /// x − shift, but 0 where both are the same infinity.
 template <class V>
 [[gnu::always_inline]] inline V difference(V x, V shift) {

@@ -9,8 +9,9 @@ namespace {
 using namespace simd;
 
 constexpr std::int64_t kGrain = 1 << 13;  // elements that are worth handing to another thread
+constexpr std::int64_t kMostRows = 64;    // that are summed in T
 
-/// 1 in the lanes of a row, 0 behind its end, at position `i`.
+/// Returns 1 in the lanes that belong to a row at position `i`, and 0 behind its end.
 template <class T>
 [[gnu::always_inline]] inline Vec<T> inside(std::int64_t i, std::int64_t width) {
   const auto lanes = lane_index<T>() < static_cast<typename Simd<T>::Integer>(width - i < 64 ? width - i : 64);
@@ -86,30 +87,22 @@ void layer_norm_forward(CpuContext<isa>& cpu, const LayerNormForward<T>& p) {
 template <class T, Isa isa>
 void layer_norm_backward(CpuContext<isa>& cpu, const LayerNormBackward<T>& p) {
   if (p.width == 0) return;
-  // Each chunk of rows sums the gradients of gain and bias by itself; the chunks are added in order.
-  const std::int64_t rows_per_chunk = kGrain / p.width + 1, chunks = (p.rows + rows_per_chunk - 1) / rows_per_chunk;
-  const bool wants_gain = p.d_gain != nullptr;
-  const auto bytes = static_cast<std::size_t>(wants_gain ? 2 * chunks * p.width : 0) * sizeof(T);
-  const Buffer scratch(bytes);
+  // Each chunk of rows sums the gradients of gain and bias by itself. The parts are added in double.
+  const std::int64_t rows_at_once = kGrain / p.width + 1, rows_per_chunk = min(rows_at_once, kMostRows),
+                     chunks = divide_up(p.rows, rows_per_chunk), sums = p.d_gain ? 2 * p.width : 0;
+  const Buffer scratch(static_cast<std::size_t>(chunks * sums) * sizeof(T));
   T* partial = reinterpret_cast<T*>(scratch.data());
-  cpu.parallel_for(chunks, 1, [&](std::int64_t begin, std::int64_t end) {
+  cpu.parallel_for(chunks, rows_at_once / rows_per_chunk, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t chunk = begin; chunk < end; ++chunk) {
-      T* d_gain = wants_gain ? partial + 2 * chunk * p.width : nullptr;
-      T* d_bias = wants_gain ? d_gain + p.width : nullptr;
-      for (std::int64_t i = 0; wants_gain && i < 2 * p.width; ++i) d_gain[i] = 0;
-      const std::int64_t first = chunk * rows_per_chunk, last = first + rows_per_chunk;
-      for (std::int64_t row = first; row < last && row < p.rows; ++row) row_backward(p, row, d_gain, d_bias);
+      T *d_gain = p.d_gain ? partial + chunk * sums : nullptr, *d_bias = d_gain ? d_gain + p.width : nullptr;
+      for (std::int64_t i = 0; i < sums; ++i) d_gain[i] = 0;
+      const std::int64_t first = chunk * rows_per_chunk, last = min(first + rows_per_chunk, p.rows);
+      for (std::int64_t row = first; row < last; ++row) row_backward(p, row, d_gain, d_bias);
     }
   });
-  for (std::int64_t i = 0; wants_gain && i < p.width; ++i) {
-    T gain = 0, bias = 0;
-    for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
-      gain += partial[2 * chunk * p.width + i];
-      bias += partial[(2 * chunk + 1) * p.width + i];
-    }
-    p.d_gain[i] = gain;
-    p.d_bias[i] = bias;
-  }
+  if (!p.d_gain) return;
+  sum_rows(partial, chunks, sums, p.width, p.d_gain);
+  sum_rows(partial + p.width, chunks, sums, p.width, p.d_bias);
 }
 
 NPZOO_INSTANTIATE(layer_norm_forward, LayerNormForward);

@@ -18,7 +18,7 @@ struct NarrowLinear {
   Activation activation;
 };
 
-/// d_pre = d_out where out > 0 (relu) or d_out itself, and its column sums.
+/// d_pre is d_out, with relu 0 where out ≤ 0. d_bias are its column sums.
 template <class T>
 struct LinearEpilogueBackward {
   std::int64_t rows, width;

@@ -1,4 +1,4 @@
-#include "npzoo/engine/cpu/simd.h"
+#include "npzoo/engine/cpu/lanes.h"
 #include "npzoo/engine/memory.h"
 #include "npzoo/ops/linear/kernels.h"
 
@@ -9,8 +9,9 @@ namespace {
 using namespace simd;
 
 constexpr std::int64_t kGrain = 1 << 14;  // elements that are worth handing to another thread
+constexpr std::int64_t kMostRows = 64;    // that are summed in T
 
-/// One output row; `weight_t` is (columns, width), so that the outputs lie side by side.
+/// Computes one output row. `weight_t` is (columns, width), so that the outputs lie side by side.
 template <class T, int columns>
 void narrow_row(const T* x, const T* weight_t, const NarrowLinear<T>& p, T* out) {
   constexpr int kLanes = Simd<T>::kLanes;
@@ -38,8 +39,8 @@ void narrow_columns(CpuContext<isa>& cpu, const NarrowLinear<T>& p, const T* wei
   }
 }
 
-/// Rows [begin, end) of the epilogue in `registers` registers of columns from `first` on, of which the last has
-/// `lanes`.
+/// Handles rows [begin, end) of the epilogue in `registers` registers of columns from `first` on. The last register has
+/// `lanes` columns.
 template <class T, int registers, Isa isa = kIsa>
 void epilogue_columns(const LinearEpilogueBackward<T>& p, std::int64_t begin, std::int64_t end, std::int64_t first,
                       int lanes, T* d_bias) {
@@ -53,7 +54,7 @@ void epilogue_columns(const LinearEpilogueBackward<T>& p, std::int64_t begin, st
       const std::int64_t at = row * p.width + first + i * kLanes;
       Vec<T> d = load_part(p.d_out + at, i);
       if (p.out) {
-        d = select(load_part(p.out + at, i) > Vec<T>{}, d, Vec<T>{});
+        d = select(load_part(p.out + at, i) <= Vec<T>{}, Vec<T>{}, d);  // NaN passes
         store_part(p.d_pre + at, d, i);
       }
       total[i] += d;
@@ -85,22 +86,18 @@ void narrow_linear(CpuContext<isa>& cpu, const NarrowLinear<T>& p) {
 
 template <class T, Isa isa>
 void linear_epilogue_backward(CpuContext<isa>& cpu, const LinearEpilogueBackward<T>& p) {
-  // Each chunk of rows sums its part of the bias gradient by itself; the parts are added in order.
-  const std::int64_t rows_per_chunk = kGrain / (p.width + 1) + 1,
-                     chunks = (p.rows + rows_per_chunk - 1) / rows_per_chunk;
+  // Each chunk of rows sums its part of the bias gradient by itself. The parts are added in double.
+  const std::int64_t rows_at_once = kGrain / (p.width + 1) + 1, rows_per_chunk = min(rows_at_once, kMostRows),
+                     chunks = divide_up(p.rows, rows_per_chunk);
   const Buffer scratch(static_cast<std::size_t>(p.d_bias ? chunks * p.width : 0) * sizeof(T));
   T* partial = reinterpret_cast<T*>(scratch.data());
-  cpu.parallel_for(chunks, 1, [&](std::int64_t begin, std::int64_t end) {
+  cpu.parallel_for(chunks, rows_at_once / rows_per_chunk, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t chunk = begin; chunk < end; ++chunk) {
-      const std::int64_t first = chunk * rows_per_chunk, last = first + rows_per_chunk;
-      epilogue_rows(p, first, last < p.rows ? last : p.rows, p.d_bias ? partial + chunk * p.width : nullptr);
+      const std::int64_t first = chunk * rows_per_chunk, last = min(first + rows_per_chunk, p.rows);
+      epilogue_rows(p, first, last, p.d_bias ? partial + chunk * p.width : nullptr);
     }
   });
-  for (std::int64_t i = 0; p.d_bias && i < p.width; ++i) {
-    T total = 0;
-    for (std::int64_t chunk = 0; chunk < chunks; ++chunk) total += partial[chunk * p.width + i];
-    p.d_bias[i] = total;
-  }
+  if (p.d_bias) sum_rows(partial, chunks, p.width, p.width, p.d_bias);
 }
 
 NPZOO_INSTANTIATE(narrow_linear, NarrowLinear);

@@ -47,7 +47,7 @@ struct GradientOfRows {
   }
   __device__ void add(std::int64_t row, std::int64_t column, Loaded loaded, T (&sums)[1][n]) const {
     if (p.out) {
-      for (int e = 0; e < n; ++e) loaded.d.lane[e] = loaded.out.lane[e] > 0 ? loaded.d.lane[e] : T(0);
+      for (int e = 0; e < n; ++e) loaded.d.lane[e] = loaded.out.lane[e] <= 0 ? T(0) : loaded.d.lane[e];
       store(p.d_pre + row * p.width + column, loaded.d);
     }
     for (int e = 0; e < n; ++e) sums[0][e] += loaded.d.lane[e];

@@ -147,6 +147,25 @@ TEST_CASE_TEMPLATE("layer_norm: NaN and infinities stay in their row", T, float,
     }
 }
 
+TEST_CASE("layer_norm: the gradients of gain and bias keep their digits over many rows") {
+  const std::int64_t rows = 1 << 18;
+  Tensor gain = Tensor::full({2}, 1), bias = Tensor::zeros({2});
+  Tensor x = Tensor::zeros({rows, 2}, DType::float32, Device::cpu);
+  for (std::int64_t i = 0; i < rows; ++i) x.data<float>()[2 * i] = 1000;  // normalised: 1 and −1
+  Tape tape;
+  tape.watch(gain);
+  tape.watch(bias);
+  Tensor out;
+  {
+    const Recording on(tape);
+    out = layer_norm(x.to(default_device()), gain, bias);
+  }
+  const Grads& grads = tape.backward(out, Tensor::full({rows, 2}, 0.1f));
+  const double exact = rows * static_cast<double>(0.1f);
+  CHECK(error(grads.of(bias), {exact, exact}) <= 8e-7);
+  CHECK(error(grads.of(gain), {exact, -exact}) <= 8e-7);
+}
+
 TEST_CASE("layer_norm: the same bits in every run and with any number of threads") {
   const auto in = normal_inputs<float>({1000, 65});
   check_deterministic(kPlain, in);

@@ -117,6 +117,38 @@ TEST_CASE_TEMPLATE("linear: NaN and infinities reach their row, with relu too", 
   }
 }
 
+TEST_CASE_TEMPLATE("linear: NaN behind a relu does not lose its gradient", T, float, double) {
+  for (std::int64_t columns : {3, 20}) {
+    Inputs in = Inputs::draw<T>({9, columns}, 21);
+    in.x.template data<T>()[4 * columns + 1] = static_cast<T>(kNaN);
+    const auto results = with_gradients(with(Activation::relu), in.list());
+    // The gradient of the bias is that of a row of ones instead of NaN.
+    in.x.template data<T>()[4 * columns + 1] = 1;
+    const std::vector<double> d_out = doubles(cotangent(results[0])), out = doubles(linear(in.x, in.weight, in.bias));
+    const std::vector<double> d_bias = doubles(results[3]);
+    for (std::size_t j = 0; j < 21; ++j) {
+      double expected = 0;
+      for (std::size_t i = 0; i < 9; ++i) expected += i == 4 || out[i * 21 + j] > 0 ? d_out[i * 21 + j] : 0;
+      CHECK(std::abs(d_bias[j] - expected) <= 10 * kTolerance<T>);
+    }
+  }
+}
+
+TEST_CASE("linear: the gradient of a bias keeps its digits over many rows") {
+  const std::int64_t rows = 1 << 18;
+  Tensor bias = Tensor::zeros({4});
+  const Tensor x = Tensor::zeros({rows, 1}), weight = Tensor::zeros({4, 1}), d_out = Tensor::full({rows, 4}, 0.1f);
+  Tape tape;
+  tape.watch(bias);
+  Tensor out;
+  {
+    const Recording on(tape);
+    out = linear(x, weight, bias);
+  }
+  const double exact = rows * static_cast<double>(0.1f);
+  for (const double d_bias : doubles(tape.backward(out, d_out).of(bias))) CHECK(std::abs(d_bias / exact - 1) <= 8e-7);
+}
+
 TEST_CASE("linear: the same bits in every run and with any number of threads") {
   for (std::int64_t columns : {3, 64})
     for (Activation activation : {Activation::none, Activation::relu})
