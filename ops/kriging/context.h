@@ -2,20 +2,20 @@
 
 #include "npzoo/ops/kriging/process.h"
 
-// A context in order, its scales, and the kernels of a bank in its units.
+// Orders a context, finds its centre and scales, and brings the kernels of a bank into its units.
 
 namespace npzoo::kriging {
 
 constexpr std::int64_t kMostInputs = 3;  // bounds loops, too: without it g++ 14 warns of reads behind the arrays
 
-/// The bits of an integer of at most 10 bits, two zeros between them.
+/// Spreads the bits of an integer of at most 10 bits: two zeros follow each.
 NPZOO_TEAM std::int64_t spread_bits(std::int64_t x) {
   std::int64_t spread = 0;
   for (int bit = 0; bit < 10; ++bit) spread |= (x >> bit & 1) << 3 * bit;
   return spread;
 }
 
-/// The number that points are sorted by: near points get near numbers (Morton's curve). NaN if a coordinate is NaN.
+/// Returns the number that points are sorted by: near points get near numbers (Morton's curve). NaN if a coordinate is NaN.
 template <class T>
 NPZOO_TEAM double key(const T* x, std::int64_t dims, const double* low, const double* range) {
   if (dims == 1) return static_cast<double>(x[0]);
@@ -28,19 +28,21 @@ NPZOO_TEAM double key(const T* x, std::int64_t dims, const double* low, const do
   return static_cast<double>(code);
 }
 
-/// The power of a wave of one frequency, from Σc², Σs², Σcs, Σcy and Σsy over its cosines and sines at the points.
+/// Returns the power of a wave of one frequency, from Σc², Σs², Σcs, Σcy and Σsy over its cosines c and sines s at the
+/// points.
 NPZOO_TEAM double power(double cc, double ss, double cs, double cy, double sy) {
   const double determinant = cc * ss - cs * cs;
   return determinant > 1e-9 * cc * ss ? (ss * cy * cy + cc * sy * sy - 2 * cs * cy * sy) / determinant : 0;
 }
 
-/// The distance of the top of a parabola through three powers from the middle one, which is the highest; in [−½, ½].
+/// Returns where the parabola through three powers has its maximum, in steps from the middle one. The middle one is the
+/// highest, so the result is in [−½, ½].
 NPZOO_TEAM double top(double before, double here, double after) {
   const double bend = before - 2 * here + after;
   return bend < 0 ? 0.5 * (before - after) / bend : 0;
 }
 
-/// Highest peaks of the power first, at frequencies that differ by a tenth.
+/// Finds the two highest peaks of the power at frequencies that differ by a tenth, the highest first.
 NPZOO_TEAM void two_periods(const double* power, std::int64_t count, double first, double step, double* periods) {
   double taken = 0;
   for (int slot = 0; slot < 2; ++slot) {
@@ -89,8 +91,8 @@ NPZOO_TEAM void find_periods(const Team& team, std::int64_t n, const double* x, 
   team.each(1, [=](std::int64_t) { two_periods(power, count, 1.5 / span, 0.25 / span, periods); });
 }
 
-/// A kernel of a bank, for a context: its length scales in units of x, its period in place of the period's number. The
-/// number of a missing period makes the kernel impossible.
+/// Returns a kernel of a bank with length scales in units of x, and the period instead of the period's number. If the
+/// context has no such period, the kernel is impossible.
 NPZOO_TEAM KrigingKernel for_context(KrigingKernel kernel, const double* scales) {
   if (kernel.relative > 0)
     for (double& inverse : kernel.inverse_length) inverse /= scales[2];
@@ -102,7 +104,7 @@ NPZOO_TEAM KrigingKernel for_context(KrigingKernel kernel, const double* scales)
   return kernel;
 }
 
-/// Whether point i comes before point j: keys that are NaN are last, and equal keys keep their order. No two points are
+/// True if point i comes before point j. Keys that are NaN are last, and equal keys keep their order. No two points are
 /// equal, so that a sort gives a permutation for any values.
 NPZOO_TEAM bool is_before(const double* keys, std::int64_t i, std::int64_t j) {
   const double a = keys[i], b = keys[j];
@@ -119,10 +121,12 @@ NPZOO_TEAM void order_context(const Team& team, const KrigingContexts<T>& p, std
   double* const work = p.work + b * context_work(p.points);
   double *const keys = work, *const scales = work + context_work(p.points) - 3;
   std::int64_t *const order = p.order + first, *const room = reinterpret_cast<std::int64_t*>(work + p.points);
-  double low[kMostInputs] = {}, range[kMostInputs] = {}, extent = 0;
+  double low[kMostInputs] = {}, range[kMostInputs] = {}, centre[kMostInputs] = {}, extent = 0;
   for (std::int64_t d = 0; d < dims; ++d) {
     low[d] = team.least(n, [=](std::int64_t i) { return static_cast<double>(x[i * dims + d]); });
-    range[d] = -team.least(n, [=](std::int64_t i) { return -static_cast<double>(x[i * dims + d]); }) - low[d];
+    const double high = -team.least(n, [=](std::int64_t i) { return -static_cast<double>(x[i * dims + d]); });
+    range[d] = high - low[d];
+    centre[d] = n > 0 ? low[d] / 2 + high / 2 : 0;
     extent += range[d];
   }
   extent /= static_cast<double>(dims);
@@ -131,6 +135,7 @@ NPZOO_TEAM void order_context(const Team& team, const KrigingContexts<T>& p, std
     if (dims == 2) cells = team.sqrt(cells);
     if (dims == 3) cells = team.exp(team.log(cells) / 3);
     scales[2] = extent > 0 ? extent / cells : 1;
+    for (std::int64_t d = 0; d < dims; ++d) p.centre[b * dims + d] = centre[d];
   });
   team.each(n, [=](std::int64_t i) {
     keys[i] = key(x + i * dims, dims, low, range);
@@ -140,7 +145,7 @@ NPZOO_TEAM void order_context(const Team& team, const KrigingContexts<T>& p, std
   team.each(n, [=](std::int64_t i) {
     p.values[first + i] = static_cast<double>(p.y[first + order[i]]);
     for (std::int64_t d = 0; d < dims; ++d)
-      p.places[(first + i) * dims + d] = static_cast<double>(x[order[i] * dims + d]);
+      p.places[(first + i) * dims + d] = static_cast<double>(x[order[i] * dims + d]) - centre[d];
   });
   if (dims == 1)
     find_periods(team, n, p.places + first, p.values + first, work, scales);

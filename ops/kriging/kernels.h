@@ -7,11 +7,11 @@ namespace npzoo {
 
 constexpr std::int64_t kMostFrequencies = 512;  // of a periodogram
 
-/// Doubles that a context needs while it is ordered.
+/// Returns how many doubles a context needs while it is ordered.
 constexpr std::int64_t context_work(std::int64_t points) { return 3 * points + kMostFrequencies + 3; }
 
-/// Contexts as given and, in double and in order, as the later kernels read them; and a bank's kernels in the units of
-/// each.
+/// Brings contexts into the order and the coordinates that the later kernels read, in double, and a bank's kernels into
+/// the units of each context.
 template <class T>
 struct KrigingContexts {
   std::int64_t batch, points, dims, members;
@@ -20,13 +20,14 @@ struct KrigingContexts {
   const T* y;                   // (batch, points)
   const KrigingKernel* bank;    // (members)
   std::int64_t* order;          // (batch, points)
-  double* places;               // (batch, points, dims)
+  double* centre;               // (batch, dims): the middle of the range of each input
+  double* places;               // (batch, points, dims), relative to the centre
   double* values;               // (batch, points)
   KrigingKernel* kernels;       // (batch, members)
   double* work;                 // (batch, context_work(points))
 };
 
-/// Evidence of each kernel, of tasks of at least `fewest` points, in blocks of at most `block` points.
+/// Computes the evidence of each kernel for tasks of at least `fewest` points, in blocks of at most `block` points.
 template <class T>
 struct KrigingWeigh {
   std::int64_t batch, points, dims, count, block, fewest;
@@ -37,7 +38,7 @@ struct KrigingWeigh {
   unsigned long long* failed;  // counts kernels that get no evidence; on the device of the context
 };
 
-/// The best of each task's kernels, best first.
+/// Keeps the best of each task's kernels, best first.
 template <class T>
 struct KrigingKeep {
   std::int64_t batch, count, keep;
@@ -45,12 +46,13 @@ struct KrigingKeep {
   KrigingKernel* kept;           // (batch, keep)
 };
 
-/// Predictions of the kept kernels at M points: at a context's own points if there is no x.
+/// Predicts with the kept kernels at x, or at a context's own points if x is null.
 template <class T>
 struct KrigingPredict {
   std::int64_t batch, points, dims, keep, targets;
   const std::int64_t* lengths;
   const std::int64_t* order;
+  const double* centre;
   const double* places;
   const double* values;
   const KrigingKernel* kernels;
@@ -60,12 +62,12 @@ struct KrigingPredict {
   T *mean, *std, *spread;  // (batch, targets)
 };
 
-/// Gradients of the predictions with respect to the places of M points.
+/// Computes gradients of the predictions with respect to x.
 template <class T>
 struct KrigingBackward {
   std::int64_t batch, dims, keep, targets;
   const KrigingKernel* kernels;
-  const double* each;  // as KrigingPredict left them
+  const double* each;  // as KrigingPredict wrote them
   const double* slopes;
   const T *d_mean, *d_std, *d_spread;  // (batch, targets); null: nothing depends on it
   T* d_x;                              // (batch, targets, dims)

@@ -55,14 +55,14 @@ Said say(const KrigingFit& fit, const Tensor& x, std::int64_t targets, DType dty
   run("kriging", mean, [&]<class T>(auto& context) {
     kriging_moments<T>(
         context, {batch, fit.places.dim(1), dims, keep, targets, fit.lengths.data<std::int64_t>(),
-                  fit.order.data<std::int64_t>(), fit.places.data<double>(), fit.values.data<double>(),
-                  kernels_of(fit.kernels), x.data<T>(), said.each.data<double>(),
+                  fit.order.data<std::int64_t>(), fit.centre.data<double>(), fit.places.data<double>(),
+                  fit.values.data<double>(), kernels_of(fit.kernels), x.data<T>(), said.each.data<double>(),
                   with_slopes ? said.slopes.data<double>() : nullptr, mean.data<T>(), std.data<T>(), spread.data<T>()});
   });
   return said;
 }
 
-/// By what depends on mean, std and spread, as far as they are defined.
+/// Returns the gradient with respect to x, given the cotangents of mean, std and spread. Undefined cotangents count as 0.
 Tensor place_gradient(const Tensor& kernels, const Tensor& each, const Tensor& slopes,
                       std::span<const Tensor> d_moments, DType dtype) {
   const std::int64_t batch = slopes.dim(0), keep = slopes.dim(1), dims = slopes.dim(2), targets = slopes.dim(4);
@@ -91,17 +91,20 @@ KrigingFit kriging_fit(const Tensor& x, const Tensor& y, const Tensor& lengths, 
   const bool sketch = finalists < members;
   const Device device = x.device();
   const auto empty = [device](const Shape& shape) { return Tensor::empty(shape, DType::float64, device); };
-  KrigingFit fit{empty({batch, keep, kFields}), empty({batch, points, dims}), empty({batch, points}),
-                 Tensor::empty({batch, points}, DType::int64, device),
-                 lengths.defined() ? lengths.to(device) : lengths};
+  KrigingFit fit{.kernels = empty({batch, keep, kFields}),
+                 .centre = empty({batch, dims}),
+                 .places = empty({batch, points, dims}),
+                 .values = empty({batch, points}),
+                 .order = Tensor::empty({batch, points}, DType::int64, device),
+                 .lengths = lengths.defined() ? lengths.to(device) : lengths};
   const Tensor there = bank.to(device);
   Tensor work = empty({batch, context_work(points)}), all = empty({batch, members, kFields}),
          best = empty({batch, finalists, kFields});
   run("kriging", x, [&]<class T>(auto& context) {
     const auto* const counts = std::as_const(fit.lengths).data<std::int64_t>();
     kriging_contexts<T>(context, {batch, points, dims, members, counts, x.data<T>(), y.data<T>(), kernels_of(there),
-                                  fit.order.data<std::int64_t>(), fit.places.data<double>(), fit.values.data<double>(),
-                                  kernels_of(all), work.data<double>()});
+                                  fit.order.data<std::int64_t>(), fit.centre.data<double>(), fit.places.data<double>(),
+                                  fit.values.data<double>(), kernels_of(all), work.data<double>()});
     const auto weigh = [&](Tensor& kernels, std::int64_t block, std::int64_t fewest) {
       kriging_weigh<T>(context, {batch, points, dims, kernels.dim(1), block, fewest, counts, fit.places.data<double>(),
                                  fit.values.data<double>(), kernels_of(kernels), failed.on(device)});

@@ -2,29 +2,29 @@
 
 #include "npzoo/ops/kriging/process.h"
 
-// Predictions of the kept kernels at points.
+// Predicts values at points with the kept kernels.
 
 namespace npzoo::kriging {
 
 constexpr std::int64_t kColumns = 64;  // targets that are solved for at a time
 
-/// At least `least`, or NaN.
+/// Returns x, but at least `least`. NaN stays NaN.
 NPZOO_TEAM double at_least(double x, double least) { return x < least ? least : x; }
 
-/// With room for slopes, if they are requested.
+/// Returns how many doubles `predict` needs.
 constexpr std::int64_t predict_work(std::int64_t n, bool slopes) {
   return points_work(n) + factor_work(n) + n * kColumns * (slopes ? 2 : 1) + points_work(kColumns);
 }
 
-/// Relative to the best kernel's.
+/// Returns the weight of a kernel relative to the best one's.
 template <class Team>
 NPZOO_TEAM double weight(const Team& team, const KrigingKernel& kernel, const KrigingKernel& best) {
   const double log_weight = kernel.log_evidence - best.log_evidence;
   return log_weight > kLeastKrigingLogWeight ? team.exp(log_weight) : 0;
 }
 
-/// v ← L⁻¹ of the covariances with `columns` targets from `begin` on, or of unit vectors where the points of the
-/// context are the targets: these are 0 before row `begin`, which then is the first one of v.
+/// v ← L⁻¹ of the covariances with `columns` targets from `begin` on. For leave-one-out the right sides are unit vectors.
+/// Their rows before `begin` are 0 and are not stored.
 template <class Team, class T>
 NPZOO_TEAM void solve_for(const Team& team, const KrigingPredict<T>& p, const KrigingKernel& kernel, const Factor& f,
                           const Points& points, const Points& targets, std::int64_t begin, std::int64_t columns,
@@ -39,12 +39,12 @@ NPZOO_TEAM void solve_for(const Team& team, const KrigingPredict<T>& p, const Kr
   team.solve(rows, f.a + begin * (f.n + 1), f.n, f.diagonals + begin * kTile, columns, v);
 }
 
-/// Slopes of mean and variance of `columns` targets from `begin` on, along each of their inputs. v is the result of
-/// `solve_for`; `work` is as large.
+/// Computes the slopes of mean and variance of the targets from `begin` on, along each of their inputs. v is the result of
+/// `solve_for`, and `work` is as large. Where the variance is at its floor, its slope is 0.
 template <class Team, class T>
 NPZOO_TEAM void predict_slopes(const Team& team, const KrigingPredict<T>& p, std::int64_t pair, const Factor& f,
-                               const Points& points, const Points& targets, std::int64_t begin, const double* v,
-                               double* work) {
+                               double floor, const Points& points, const Points& targets, std::int64_t begin,
+                               const double* v, double* work) {
   const KrigingKernel kernel = p.kernels[pair];
   const std::int64_t columns = targets.count;
   const double* const variances = p.each + (2 * pair + 1) * p.targets + begin;
@@ -54,26 +54,26 @@ NPZOO_TEAM void predict_slopes(const Team& team, const KrigingPredict<T>& p, std
     double *const mean = p.slopes + (pair * p.dims + d) * 2 * p.targets + begin, *const variance = mean + p.targets;
     team.explained(f.n, columns, work, v, f.white, mean, variance);
     team.each(columns, [=](std::int64_t c) {
-      const bool least = !(variances[c] > kernel.variance * (kJitter + kernel.noise));
+      const bool least = !(variances[c] > kernel.variance * (floor + kernel.noise));
       const double prior = kernel.trend * targets.inputs[d * columns + c];
       variance[c] = least ? 0 : 2 * kernel.variance * (prior - variance[c]);
     });
   }
 }
 
-/// Mean and variance of each target under kernel `s`. Does nothing if its weight is 0.
+/// Computes mean and variance of each target under kernel `s`. Does nothing if its weight is 0.
 template <class Team, class T>
 NPZOO_TEAM void predict(const Team& team, const KrigingPredict<T>& p, std::int64_t b, std::int64_t s, double* work) {
   const std::int64_t n = length(p, b), dims = p.dims, first = b * p.points;
   const KrigingKernel kernel = p.kernels[b * p.keep + s];
   if (!(weight(team, kernel, p.kernels[b * p.keep]) > 0)) return;
-  const Points points = gather(team, p.places + first * dims, n, dims, work);
+  const Points points = gather(team, p.places + first * dims, nullptr, n, dims, work);
   const Factor f = factor_in(work + points_work(n), n);
   double *const v = f.a + factor_work(n), *const of_targets = v + n * kColumns,
                 *const of_slopes = of_targets + points_work(kColumns);
   turn(team, points, kernel.period);
-  team.covariances(kernel, points, points, true, f.a, n);
-  factorise(team, f, kernel.noise, p.values + first);
+  const double floor = factorise(team, f, kernel.noise, p.values + first,
+                                 [&] { team.covariances(kernel, points, points, true, f.a, n); });
   double *const mean = p.each + (b * p.keep + s) * 2 * p.targets, *const variance = mean + p.targets;
   const double* const y = p.values + first;
   const std::int64_t count = p.x ? p.targets : n;
@@ -81,7 +81,7 @@ NPZOO_TEAM void predict(const Team& team, const KrigingPredict<T>& p, std::int64
     const std::int64_t columns = count - begin < kColumns ? count - begin : kColumns;
     Points targets{};
     if (p.x) {
-      targets = gather(team, p.x + (b * p.targets + begin) * dims, columns, dims, of_targets);
+      targets = gather(team, p.x + (b * p.targets + begin) * dims, p.centre + b * dims, columns, dims, of_targets);
       turn(team, targets, kernel.period);
     }
     solve_for(team, p, kernel, f, points, targets, begin, columns, v);
@@ -98,19 +98,19 @@ NPZOO_TEAM void predict(const Team& team, const KrigingPredict<T>& p, std::int64
       double prior = 1 + kMeanVariance;
       for (std::int64_t d = 0; d < dims; ++d)
         prior += kernel.trend * targets.inputs[d * columns + c] * targets.inputs[d * columns + c];
-      of_variance = kernel.variance * (at_least(prior - of_variance, kJitter) + kernel.noise);
+      of_variance = kernel.variance * (at_least(prior - of_variance, floor) + kernel.noise);
     });
-    if (p.slopes) predict_slopes(team, p, b * p.keep + s, f, points, targets, begin, v, of_slopes);
+    if (p.slopes) predict_slopes(team, p, b * p.keep + s, f, floor, points, targets, begin, v, of_slopes);
   }
 }
 
-/// The kernels' Gaussians as one.
+/// The mixture of the kernels' Gaussians.
 struct Averaged {
   double total, mean;      // of weights
   double within, between;  // variances
 };
 
-/// At target i.
+/// Averages the kernels at target i.
 template <class Team>
 NPZOO_TEAM Averaged average_at(const Team& team, const KrigingKernel* kernels, std::int64_t keep, const double* each,
                                std::int64_t targets, std::int64_t i) {

@@ -7,18 +7,18 @@
 //
 //   count(counter)                adds 1 atomically, by the thread that calls it
 //   periodogram(n, x, y, count, first, step, power, work)
-//                                 power[f] = of y at the frequency first + f step; work of 2 n doubles
+//                                 power[f] = power of y at the frequency first + f step; work has 2 n doubles
 //   covariances(kernel, rows, columns, lower, out, stride)
-//                                 out(i, j) of two sets of points; only j ≤ i where `lower`
+//                                 out(i, j) of two sets of points; only j ≤ i if `lower`
 //   slopes(kernel, rows, columns, input, out, stride)
-//                                 how these change with an input of the columns
-//   copy(n, from, to)             the lower triangle of (n, n)
+//                                 their derivatives with respect to an input of the columns
+//   copy(n, from, to)             copies the lower triangle of (n, n)
 //   factorise(n, a, stride, diagonals)
 //                                 a ← L with L Lᵀ = a, below and on the diagonal
 //   solve(n, a, stride, diagonals, columns, v)
 //                                 v (n, columns) ← L⁻¹ v; the bits of a column do not depend on the others
 //   solve_vector(n, a, stride, v)
-//                                 the same of one column, rounded in another way
+//                                 the same for one column, with other rounding
 //   explained(n, columns, v, other, white, mean, product)
 //                                 Σ over the rows of v (n, columns) times white, and of v times other, for each column
 //
@@ -29,33 +29,36 @@ namespace npzoo::kriging {
 constexpr std::int64_t kTile = 16;
 constexpr double kTwoPi = 6.28318530717958647693;
 constexpr double kMeanVariance = 4;  // of the unknown mean, over that of the process
-constexpr double kJitter = 1e-8;
+constexpr double kJitter = 2e-9;     // added to the diagonal of a covariance matrix, over the mean of the diagonal
 constexpr double kImpossible = -__builtin_huge_val();  // logarithm of a weight
 
-/// Whether it has a periodic part.
+/// True if the kernel has a periodic part.
 NPZOO_TEAM bool waves(const KrigingKernel& k) { return k.share > 0 && k.inverse_width > 0; }
 
 /// Points, input by input, and the phase of each for the periodic part.
 struct Points {
   std::int64_t count, dims;
   double* inputs;  // (3, count)
-  double* cosine;  // of 2π x / period, once turned
+  double* cosine;  // of 2π x / period; `turn` sets it
   double* sine;
 };
 
-/// Doubles that Points need.
+/// Returns how many doubles Points need.
 constexpr std::int64_t points_work(std::int64_t count) { return 5 * count; }
 
+/// Copies points relative to `centre`. It is null if they are so already.
 template <class Team, class T>
-NPZOO_TEAM Points gather(const Team& team, const T* x, std::int64_t count, std::int64_t dims, double* work) {
+NPZOO_TEAM Points gather(const Team& team, const T* x, const double* centre, std::int64_t count, std::int64_t dims,
+                         double* work) {
   const Points points{count, dims, work, work + 3 * count, work + 4 * count};
   team.each(count, [=](std::int64_t i) {
-    for (std::int64_t d = 0; d < dims; ++d) points.inputs[d * count + i] = static_cast<double>(x[i * dims + d]);
+    for (std::int64_t d = 0; d < dims; ++d)
+      points.inputs[d * count + i] = static_cast<double>(x[i * dims + d]) - (centre ? centre[d] : 0);
   });
   return points;
 }
 
-/// Phases of points in a period; 0: there is no period.
+/// Computes the phases of points in a period. A period of 0 means that there is none.
 template <class Team>
 NPZOO_TEAM void turn(const Team& team, const Points& points, double period) {
   const double frequency = period > 0 ? kTwoPi / period : 0;
@@ -65,7 +68,7 @@ NPZOO_TEAM void turn(const Team& team, const Points& points, double period) {
   });
 }
 
-/// 1, 1 + s or 1 + s + s² / 3, times exp(−s), where s = √(2ν) r. V is a number of a GPU or a register of a CPU.
+/// Returns 1, 1 + s or 1 + s + s² / 3, times exp(−s), where s = √(2ν) r. V is a number of a GPU or a register of a CPU.
 template <class V, class Math>
 NPZOO_TEAM V matern(double smoothness, V r, const Math& math) {
   if (smoothness < 0.5) return math.exp(-r);
@@ -74,7 +77,8 @@ NPZOO_TEAM V matern(double smoothness, V r, const Math& math) {
   return (smoothness < 1.5 ? rough : rough + s * s * (1.0 / 3.0)) * math.exp(-s);
 }
 
-/// `distance` is over the length scales, `cosine` that of the waves' angle, `dot` x · x′.
+/// Returns the covariance of two places (see KrigingKernel). `distance` is r, `cosine` is cos(2π d / period), and `dot` is
+/// (x − c) · (x′ − c).
 template <class V, class Math>
 NPZOO_TEAM V covariance(const KrigingKernel& k, V distance, V cosine, V dot, const Math& math) {
   V sum = matern(k.smoothness, distance, math) * (1.0 - k.share) + kMeanVariance + dot * k.trend;
@@ -85,8 +89,8 @@ NPZOO_TEAM V covariance(const KrigingKernel& k, V distance, V cosine, V dot, con
   return sum;
 }
 
-/// The slope of `matern` over r: it changes by this times x along an input whose part in r² is x². For ν = ½ it has an
-/// edge at r = 0; there it returns a finite number, so that the product with x = 0 is 0.
+/// Returns the derivative of `matern` divided by r. Times u it is the derivative along an input that adds u² to r². For
+/// ν = ½ there is an edge at r = 0. The result is finite there, so that its product with u = 0 is 0.
 template <class V, class Math>
 NPZOO_TEAM V matern_slope(double smoothness, V r, const Math& math) {
   constexpr double kLeast = 1e-150;
@@ -96,8 +100,8 @@ NPZOO_TEAM V matern_slope(double smoothness, V r, const Math& math) {
   return (s + 1.0) * math.exp(-s) * (-5.0 / 3.0);
 }
 
-/// How `covariance` changes with an input of the second place, which is `along` further than `here`, the first place's;
-/// `square` is one over the square of its length scale, `sine` that of the waves' angle.
+/// Returns the derivative of `covariance` with respect to one input of the second place. That input is `here` at the
+/// first place and `here` + `along` at the second. `square` is 1 / (its length scale)², `sine` is sin(2π along / period).
 template <class V, class Math>
 NPZOO_TEAM V covariance_slope(const KrigingKernel& k, V distance, V cosine, V sine, V along, double here, double square,
                               const Math& math) {
@@ -120,7 +124,7 @@ NPZOO_TEAM std::int64_t length(const T& p, std::int64_t b) {
   return p.lengths ? p.lengths[b] : p.points;
 }
 
-/// A covariance matrix with noise, factorised, and L⁻¹ y.
+/// The Cholesky factor L of a covariance matrix with noise, and L⁻¹ y.
 struct Factor {
   std::int64_t n;
   double* a;          // (n, n)
@@ -128,20 +132,30 @@ struct Factor {
   double* white;      // (n)
 };
 
-/// Doubles that Factor needs.
+/// Returns how many doubles Factor needs.
 constexpr std::int64_t factor_work(std::int64_t n) { return n * (n + kTile + 1); }
 
 NPZOO_TEAM Factor factor_in(double* work, std::int64_t n) { return {n, work, work + n * n, work + n * (n + kTile)}; }
 
-/// Factorises a covariance matrix without noise, which is in f.a.
-template <class Team>
-NPZOO_TEAM void factorise(const Team& team, const Factor& f, double noise, const double* y) {
-  team.each(f.n, [=](std::int64_t i) {
-    f.a[i * f.n + i] += noise + kJitter;
-    f.white[i] = y[i];
-  });
-  team.factorise(f.n, f.a, f.n, f.diagonals);
-  team.solve_vector(f.n, f.a, f.n, f.white);
+/// Factorises the covariance matrix that `fill` writes to f.a, with noise and jitter on its diagonal. If rounding leaves
+/// no factor, tries 10 and 100 times the jitter, as psd_safe_cholesky of GPyTorch does. The factor is NaN if that fails.
+/// Returns the jitter.
+template <class Team, class Fill>
+NPZOO_TEAM double factorise(const Team& team, const Factor& f, double noise, const double* y, const Fill& fill) {
+  const std::int64_t n = f.n;
+  double jitter = 0;
+  for (int more = 1; n > 0 && more <= 100; more *= 10) {
+    fill();
+    const double mean = team.sum(n, [=](std::int64_t i) { return f.a[i * (n + 1)]; }) / static_cast<double>(n);
+    jitter = more * kJitter * mean;
+    team.each(n, [=](std::int64_t i) { f.a[i * (n + 1)] += noise + jitter; });
+    team.factorise(n, f.a, n, f.diagonals);
+    const double last = team.sum(1, [=](std::int64_t) { return f.a[n * n - 1]; });  // NaN spreads to the last row
+    if (last > 0 || !(mean < __builtin_huge_val())) break;
+  }
+  team.each(n, [=](std::int64_t i) { f.white[i] = y[i]; });
+  team.solve_vector(n, f.a, n, f.white);
+  return jitter;
 }
 
 }  // namespace npzoo::kriging

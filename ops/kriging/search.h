@@ -2,7 +2,7 @@
 
 #include "npzoo/ops/kriging/process.h"
 
-// The search for kernels that explain a context.
+// Searches a bank for the kernels that explain a context best.
 
 namespace npzoo::kriging {
 
@@ -14,7 +14,7 @@ constexpr std::int64_t groups(std::int64_t kernels) { return (kernels + kGroup -
 
 constexpr std::int64_t weigh_work(std::int64_t n) { return points_work(n) + n * n + factor_work(n); }
 
-/// Whether two kernels differ only in their noise.
+/// True if two kernels differ at most in noise.
 NPZOO_TEAM bool same_without_noise(const KrigingKernel& a, const KrigingKernel& b) {
   bool same = a.smoothness == b.smoothness && a.relative == b.relative && a.trend == b.trend && a.share == b.share &&
               a.period == b.period && a.inverse_width == b.inverse_width && a.ratio == b.ratio;
@@ -22,7 +22,7 @@ NPZOO_TEAM bool same_without_noise(const KrigingKernel& a, const KrigingKernel& 
   return same;
 }
 
-/// log |L| of a factor, by logarithms of products that stay within range.
+/// Returns log |L| of a factor. Takes logarithms of products of a few elements, which stay within range.
 template <class Team>
 NPZOO_TEAM double log_determinant(const Team& team, const Factor& f) {
   constexpr std::int64_t kAtOnce = 8;
@@ -33,8 +33,8 @@ NPZOO_TEAM double log_determinant(const Team& team, const Factor& f) {
   });
 }
 
-/// log p(values | kernel) up to what is the same for all kernels, and the posterior mean of the process's variance, of
-/// the kernels of a group.
+/// Computes log p(values | kernel) of the kernels of a group, up to terms that all kernels share, and the posterior mean
+/// of the process's variance.
 template <class Team, class T>
 NPZOO_TEAM void weigh(const Team& team, const KrigingWeigh<T>& p, std::int64_t b, std::int64_t group, double* work) {
   const std::int64_t n = length(p, b), dims = p.dims, begin = group * kGroup;
@@ -47,7 +47,7 @@ NPZOO_TEAM void weigh(const Team& team, const KrigingWeigh<T>& p, std::int64_t b
     const std::int64_t first = b * p.points + n * block / blocks, size = n * (block + 1) / blocks - n * block / blocks;
     double* const without_noise = work + points_work(size);
     const Factor f = factor_in(without_noise + size * size, size);
-    const Points points = gather(team, p.places + first * dims, size, dims, work);
+    const Points points = gather(team, p.places + first * dims, nullptr, size, dims, work);
     const KrigingKernel* before = nullptr;
     for (std::int64_t k = 0; k < count; ++k) {
       const KrigingKernel& kernel = kernels[k];
@@ -55,8 +55,7 @@ NPZOO_TEAM void weigh(const Team& team, const KrigingWeigh<T>& p, std::int64_t b
       if (!before || kernel.period != before->period) turn(team, points, kernel.period);
       if (!before || !same_without_noise(kernel, *before))
         team.covariances(kernel, points, points, true, without_noise, size);
-      team.copy(size, without_noise, f.a);
-      factorise(team, f, kernel.noise, p.values + first);
+      factorise(team, f, kernel.noise, p.values + first, [&] { team.copy(size, without_noise, f.a); });
       squares[k] += team.sum(size, [=](std::int64_t i) { return f.white[i] * f.white[i]; });
       log_of_l[k] += log_determinant(team, f);
       before = &kernel;
@@ -67,7 +66,7 @@ NPZOO_TEAM void weigh(const Team& team, const KrigingWeigh<T>& p, std::int64_t b
     const double rate = kRate + squares[k] / 2, known = log_of_l[k];
     team.each(1, [=](std::int64_t) {
       KrigingKernel& kernel = kernels[k];
-      // The period was chosen out of about as many as half the points can tell apart.
+      // The period was chosen from n / 2 distinguishable ones.
       const double choice = kernel.period > 0 ? team.log(static_cast<double>(n) / 2) : 0;
       if (kernel.log_weight != kImpossible) {
         kernel.log_evidence = kernel.log_weight - choice - known - shape * team.log(rate);
@@ -78,10 +77,10 @@ NPZOO_TEAM void weigh(const Team& team, const KrigingWeigh<T>& p, std::int64_t b
   }
 }
 
-/// Whether evidence a is better than b. NaN, which failed factorisations give, is the worst.
+/// True if evidence a is better than b. NaN, the result of a failed factorisation, is the worst.
 NPZOO_TEAM bool better(double a, double b) { return a > b || (a == a && b != b); }
 
-/// By one thread. Of kernels with equal evidence the first is the better one.
+/// Keeps the best kernels of a task; one thread does it. Of kernels with equal evidence the first is better.
 template <class T>
 NPZOO_TEAM void keep_best(const KrigingKeep<T>& p, std::int64_t b) {
   const KrigingKernel* const from = p.kernels + b * p.count;

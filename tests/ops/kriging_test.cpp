@@ -20,14 +20,15 @@ namespace {
 
 using namespace testing;
 
-constexpr double kMean = 4, kJitter = 1e-8;
+constexpr double kMean = 4, kJitter = 2e-9;  // the second over the mean of the diagonal
 
 double matern(double smoothness, double r) {
   const double s = std::sqrt(2 * smoothness + 1) * r;
   return std::exp(-s) * (smoothness == 0 ? 1 : smoothness == 1 ? 1 + s : 1 + s + s * s / 3);
 }
 
-/// The formula of KrigingKernel, with the period and the length scales that it ends up with.
+/// The formula of KrigingKernel, for places relative to the centre, with the period and the length scales that it ends up
+/// with.
 double covariance(const KrigingKernel& k, std::span<const double> a, std::span<const double> b, double unit) {
   double r = 0, d = 0, dot = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -56,16 +57,40 @@ double unit_of(const Observed& o) {
   return extent / std::pow(static_cast<double>(o.count()), 1 / static_cast<double>(o.dims));
 }
 
-/// log p(y) without what all kernels have in common, where the inverse-gamma prior (2, 1) of the variance is integrated
-/// out, and the posterior mean of the variance.
+/// The middle of the range of each input.
+std::vector<double> centre_of(const Observed& o) {
+  std::vector<double> centre;
+  for (std::int64_t d = 0; d < o.dims; ++d) {
+    double low = kInfinity, high = -kInfinity;
+    for (std::int64_t i = 0; i < o.count(); ++i) {
+      low = std::min(low, o.place(i)[static_cast<std::size_t>(d)]);
+      high = std::max(high, o.place(i)[static_cast<std::size_t>(d)]);
+    }
+    centre.push_back((low + high) / 2);
+  }
+  return centre;
+}
+
+std::vector<double> difference(std::span<const double> a, std::span<const double> b) {
+  std::vector<double> result(a.begin(), a.end());
+  for (std::size_t i = 0; i < a.size(); ++i) result[i] -= b[i];
+  return result;
+}
+
+/// log p(y) up to terms that all kernels share, with the variance integrated out under its inverse-gamma prior (2, 1),
+/// and the posterior mean of the variance.
 struct Reference {
-  Reference(const KrigingKernel& kernel, const Observed& observed) : k(kernel), o(observed), unit(unit_of(observed)) {
+  Reference(const KrigingKernel& kernel, const Observed& observed)
+      : k(kernel), o(observed), unit(unit_of(observed)), centre(centre_of(observed)) {
     const std::int64_t n = o.count();
-    std::vector<double> a(static_cast<std::size_t>(n * n));
-    for (std::int64_t i = 0; i < n; ++i)
-      for (std::int64_t j = 0; j < n; ++j)
-        a[static_cast<std::size_t>(i * n + j)] =
-            covariance(k, o.place(i), o.place(j), unit) + (i == j ? k.noise + kJitter : 0);
+    for (std::int64_t i = 0; i < n; ++i) places.push_back(difference(o.place(i), centre));
+    std::vector<double> a;
+    for (const auto& row : places)
+      for (const auto& column : places) a.push_back(covariance(k, row, column, unit));
+    double trace = 0;
+    for (std::size_t i = 0; i < places.size(); ++i) trace += a[i * (places.size() + 1)];
+    for (std::size_t i = 0; i < places.size(); ++i)
+      a[i * (places.size() + 1)] += k.noise + kJitter * trace / static_cast<double>(n);
     factor.emplace(a, n);
     white = o.y;
     factor->solve_lower(white);
@@ -75,10 +100,11 @@ struct Reference {
     variance = rate / (shape - 1);
   }
 
-  /// Mean and variance at one place.
-  std::pair<double, double> at(std::span<const double> place) const {
+  /// Returns mean and variance at one point.
+  std::pair<double, double> at(std::span<const double> point) const {
+    const std::vector<double> place = difference(point, centre);
     std::vector<double> v;
-    for (std::int64_t i = 0; i < o.count(); ++i) v.push_back(covariance(k, o.place(i), place, unit));
+    for (const auto& known : places) v.push_back(covariance(k, known, place, unit));
     factor->solve_lower(v);
     const double mean = std::inner_product(v.begin(), v.end(), white.begin(), 0.0);
     const double explained = std::inner_product(v.begin(), v.end(), v.begin(), 0.0);
@@ -88,6 +114,8 @@ struct Reference {
   KrigingKernel k;
   Observed o;
   double unit;
+  std::vector<double> centre;
+  std::vector<std::vector<double>> places;
   std::optional<SymmetricFactor> factor;
   std::vector<double> white;
   double log_evidence = 0, variance = 1;

@@ -77,8 +77,8 @@ TEST_CASE("kriging: a fit of 20,000 points") {
 TEST_CASE("kriging: kernels without evidence come last, and the others predict as if alone") {
   const Observed o = draw(9, 1, 8);
   const Tensor xt = normal<double>({1, 3, 1}, 4);
-  // Rounding makes the covariances indefinite: a trend of 1e40 leaves nothing of the jitter.
-  const KrigingKernel fails{.smoothness = 2, .trend = 1e40}, works{.noise = 0.1}, other{.smoothness = 1, .noise = 0.1};
+  // A share of 3 makes no covariance.
+  const KrigingKernel fails{.share = 3, .ratio = 1e-3}, works{.noise = 0.1}, other{.smoothness = 1, .noise = 0.1};
   const auto mean = [&](const std::vector<KrigingKernel>& kernels, std::int64_t keep) {
     return doubles(kriging_predict(kriging_fit(o.xs(), o.ys(), {}, kriging_bank(kernels), keep), xt).mean);
   };
@@ -91,6 +91,41 @@ TEST_CASE("kriging: kernels without evidence come last, and the others predict a
   CHECK(mean({fails, works, other}, 3) == alone);
   CHECK(mean({works, fails, other}, 2) == alone);
   CHECK(mean({works, other, fails}, 3) == alone);
+}
+
+TEST_CASE("kriging: up to 100 times the jitter, if a covariance matrix is slightly indefinite") {
+  const Observed o = draw(20, 1, 8);
+  const Tensor xt = normal<double>({1, 3, 1}, 4);
+  // Points are 10⁴ length scales apart, so that the first part is −excess · I. The second one has small eigenvalues.
+  const auto failures = [&](double excess) {
+    const KrigingKernel kernel{.inverse_length = {1e6, 1, 1}, .share = 1 + excess, .ratio = 1e-8};
+    const CountScope failed(failed_factorisation_counter());
+    const KrigingFit fit = kriging_fit(o.xs(), o.ys(), {}, kriging_bank({kernel}), 1);
+    CHECK(std::isfinite(doubles(kriging_predict(fit, xt).std)[0]) == (failed.count() == 0));
+    return failed.count();
+  };
+  for (const double excess : {0.0, 5e-9, 5e-8, 5e-7}) CHECK(failures(excess) == 0);
+  for (const double excess : {5e-6, 5e-3}) CHECK(failures(excess) == 1);
+}
+
+TEST_CASE("kriging: far from 0 predictions are those near 0, bit for bit") {
+  // Multiples of 1/64 that can be added to the shifts without rounding.
+  const auto rounded = [](Observed o, double shift) {
+    for (double& x : o.x) x = std::round(64 * x) / 64 + shift;
+    return o;
+  };
+  for (std::int64_t dims : {1, 2, 3}) {
+    const Observed near = rounded(draw(40, dims, 8), 0), targets = rounded(draw(9, dims, 9), 0);
+    const auto predict = [&](double shift) {
+      const KrigingFit fit = kriging_fit(rounded(near, shift).xs(), near.ys(), {}, kriging_bank(few_kernels()), 4);
+      const KrigingMoments said = kriging_predict(fit, rounded(targets, shift).xs());
+      const KrigingMoments others = kriging_leave_one_out(fit, DType::float64);
+      return doubles(concat({said.mean, said.std, said.spread, others.mean, others.std}, 1));
+    };
+    const auto expected = predict(0);
+    for (const double value : expected) CHECK(std::isfinite(value));
+    for (const double shift : {-1e3, 1e6, 1e9}) CHECK(predict(shift) == expected);
+  }
 }
 
 TEST_CASE("kriging: a kernel whose period does not exist is impossible") {
