@@ -14,7 +14,7 @@ __device__ T gradient_at(const Stretch<T>& s, std::int64_t i) {
   return sum;
 }
 
-/// Sum over the block's threads, in a fixed order; valid in thread 0.
+/// Returns the sum over the block's threads, in a fixed order. Only thread 0 may use it.
 __device__ double block_sum(double x) {
   auto* sums = shared_memory<double>();
   x = warp_sum(x);
@@ -51,7 +51,16 @@ __global__ void __launch_bounds__(kThreads) judge_kernel(JudgeGradients<T> p) {
   if (!finite) p.scalars->skip = 1;
 }
 
-/// `rule.adjust(g, p)` may change both before the moments see the gradient; `rule.second(v, g²)` is the new second
+template <class T>
+__device__ T normal_first_moment(T m) {
+  return absolute(m) < kSmallest<T> ? T(0) : m;
+}
+template <class T>
+__device__ T normal_second_moment(T v) {
+  return v > 0 && v < 2 * kSmallest<T> ? 2 * kSmallest<T> : v;
+}
+
+/// `rule.adjust(g, p)` may change both before the moments see the gradient. `rule.second(v, g²)` returns the new second
 /// moment.
 template <class T, class Rule>
 __global__ void __launch_bounds__(kThreads)
@@ -66,7 +75,8 @@ __global__ void __launch_bounds__(kThreads)
   for (std::int64_t i = s.begin + threadIdx.x; i < s.end; i += kThreads) {
     T p = s.parameter[i], g = scale * gradient_at(s, i);
     rule.adjust(g, p);
-    const T m = keep * s.first_moment[i] + take * g, v = rule.second(s.second_moment[i], g * g);
+    const T m = normal_first_moment(keep * s.first_moment[i] + take * g),
+            v = normal_second_moment(rule.second(s.second_moment[i], g * g));
     s.first_moment[i] = m;
     s.second_moment[i] = v;
     s.parameter[i] = p - rate * m / (square_root(v) * root_scale + static_cast<T>(epsilon));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "npzoo/engine/kernel.h"
@@ -17,8 +18,8 @@ struct Stretch {
   T* second_moment;  // v
 };
 
-/// The scalars that change from step to step. They lie in the device's memory, so that a captured step reads the new
-/// ones.
+/// The scalars that change from step to step. They are in the device's memory, so that a captured step reads the new
+/// values.
 struct StepScalars {
   double gradient_scale = 1;
   double learning_rate = 0;
@@ -27,15 +28,15 @@ struct StepScalars {
   double skip = 0;                                    // 1: the step changes nothing
 };
 
-/// For each stretch the sum of squares of its gradient, in double.
+/// Computes the sum of squares of each stretch's gradient, in double.
 template <class T>
 struct SquaredNorms {
   std::span<const Stretch<T>> stretches;
   double* results;
 };
 
-/// gradient_norm is the root of the sum of `squares`; gradient_scale = limit / norm where that is above the limit, else
-/// 1; skip = 1 where the norm or the loss is not finite.
+/// Sets gradient_norm to the root of the sum of `squares`, gradient_scale to limit / norm if the norm is above the limit,
+/// else to 1, and skip to 1 if the norm or the loss is not finite.
 template <class T>
 struct JudgeGradients {
   std::int64_t n;
@@ -49,12 +50,17 @@ NPZOO_KERNEL(judge_gradients, JudgeGradients);
 
 NPZOO_KERNEL(squared_norms, SquaredNorms);
 
-/// One step of Adam (Kingma and Ba, "Adam: a method for stochastic optimization", 2015) on all stretches, with the
+/// The smallest normal number. A first moment below it becomes 0. A second moment stops at twice this number, so that m / √v
+/// stays defined without an epsilon.
+template <class T>
+constexpr T kSmallest = std::numeric_limits<T>::min();
+
+/// Makes one step of Adam (Kingma and Ba, "Adam: a method for stochastic optimization", 2015) on all stretches, with the
 /// conventions of torch.optim.Adam and AdamW:
 ///   g = gradient_scale · gradient  (+ weight_decay · p, or p *= 1 - learning_rate · weight_decay where decoupled)
 ///   m = β₁ m + (1 - β₁) g,  v = β₂ v + (1 - β₂) g²
 ///   p -= learning_rate · (m / bias_correction1) / (√(v / bias_correction2) + epsilon)
-/// Nothing where the scalars say `skip`.
+/// Moments do not become denormal (see kSmallest). Does nothing if the scalars say `skip`.
 template <class T>
 struct AdamUpdate {
   std::span<const Stretch<T>> stretches;
@@ -67,12 +73,12 @@ struct AdamUpdate {
 
 NPZOO_KERNEL(adam_update, AdamUpdate);
 
-/// One step of Yogi (Zaheer et al., "Adaptive methods for nonconvex optimization", 2018) on all stretches, with the
+/// Makes one step of Yogi (Zaheer et al., "Adaptive methods for nonconvex optimization", 2018) on all stretches, with the
 /// conventions of optax.yogi. Both moments start at 1e-6 there.
 ///   g = gradient_scale · gradient
 ///   m = β₁ m + (1 - β₁) g,  v -= (1 - β₂) sign(v - g²) g²
 ///   p -= learning_rate · (m / bias_correction1) / (√(v / bias_correction2) + epsilon)
-/// Nothing where the scalars say `skip`.
+/// Moments do not become denormal (see kSmallest). Does nothing if the scalars say `skip`.
 template <class T>
 struct YogiUpdate {
   std::span<const Stretch<T>> stretches;
