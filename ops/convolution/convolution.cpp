@@ -15,13 +15,22 @@ namespace {
 constexpr const char* kConvolution = "convolution";
 constexpr const char* kTransposedConvolution = "transposed_convolution";
 
-/// One axis of space. `wide` is the input of a convolution, the output of a transposed one; `narrow` has a position for
+/// One axis of space. `wide` is the input of a convolution and the output of a transposed one. `narrow` has a position for
 /// each window.
 struct ConvolvedAxis {
-  std::int64_t wide, narrow, kernel, stride, before;
+  std::int64_t wide, narrow, kernel, stride, before, after;
+
+  std::int64_t padded() const { return wide + before + after; }
+
+  /// A single window does not use the stride: returns the axis with one that is no longer than the padded input.
+  ConvolvedAxis within_padding() const {
+    ConvolvedAxis axis = *this;
+    if (narrow == 1) axis.stride = std::min(stride, padded());
+    return axis;
+  }
 };
 
-/// Sizes of both directions, seen from the wide side. One axis of space is a column of height 1.
+/// Sizes of both directions, seen from the wide side. With one axis of space, images are rows: their height is 1.
 struct ConvolutionGeometry {
   const char* where;  // the operation that errors name
   std::int64_t batch, groups;
@@ -29,7 +38,9 @@ struct ConvolutionGeometry {
   std::int64_t wide_channels, narrow_channels;
 };
 
-constexpr std::int64_t kMostPositions = std::int64_t{1} << 31;  // sums and products of two such numbers do not overflow
+// Kernels compute 64-bit offsets within images. The limits keep them, and what a block of windows reads, far from overflow.
+constexpr std::int64_t kMostPositions = std::int64_t{1} << 31;  // of strides and padding
+constexpr std::int64_t kMostElements = std::int64_t{1} << 48;   // of a padded image
 
 void check_convolution_config(const char* where, const ConvolutionConfig& config, int axes) {
   check(config.groups >= 1, "[{}] {} groups found, expected 1 or more", where, config.groups);
@@ -68,7 +79,7 @@ ConvolvedAxis direct_axis(std::int64_t extent, std::int64_t kernel, std::int64_t
   const std::int64_t padded = extent + padding.before + padding.after;
   check(padded >= kernel, "[{}] {} taps found, expected at most the {} positions of the padded input", kConvolution,
         kernel, padded);
-  return {extent, (padded - kernel) / stride + 1, kernel, stride, padding.before};
+  return {extent, (padded - kernel) / stride + 1, kernel, stride, padding.before, padding.after};
 }
 
 ConvolvedAxis transposed_axis(std::int64_t extent, std::int64_t kernel, std::int64_t stride, Padding padding,
@@ -76,7 +87,17 @@ ConvolvedAxis transposed_axis(std::int64_t extent, std::int64_t kernel, std::int
   const std::int64_t wide = (extent - 1) * stride - padding.before - padding.after + kernel + more;
   check(wide >= 1 && extent >= 1, "[{}] {} positions and {} taps with padding {} and {} give no output",
         kTransposedConvolution, extent, kernel, padding.before, padding.after);
-  return {wide, extent, kernel, stride, padding.before};
+  return {wide, extent, kernel, stride, padding.before, padding.after};
+}
+
+/// Checks the wide side with its padding.
+void check_padded_image(const char* where, const ConvolutionGeometry& g) {
+  std::int64_t elements = 0;
+  const bool fits = !__builtin_mul_overflow(g.rows.padded(), g.columns.padded(), &elements) &&
+                    !__builtin_mul_overflow(elements, std::max<std::int64_t>(g.wide_channels, 1), &elements) &&
+                    elements <= kMostElements;
+  check(fits, "[{}] padded images are ({}, {}, {}), expected at most {} elements", where, g.rows.padded(),
+        g.columns.padded(), g.wide_channels, kMostElements);
 }
 
 ConvolutionGeometry convolution_geometry(const char* where, const Tensor& x, const Tensor& weight, const Tensor& bias,
@@ -88,21 +109,22 @@ ConvolutionGeometry convolution_geometry(const char* where, const Tensor& x, con
   const auto axis = [&](int i) {
     const auto at = static_cast<std::size_t>(i);
     const std::int64_t extent = x.dim(1 + i), kernel = weight.dim(i);
-    return direct ? direct_axis(extent, kernel, c.stride[at], c.padding[at])
-                  : transposed_axis(extent, kernel, c.stride[at], c.padding[at], c.output_padding[at]);
+    return direct ? direct_axis(extent, kernel, c.stride[at], c.padding[at]).within_padding()
+                  : transposed_axis(extent, kernel, c.stride[at], c.padding[at], c.output_padding[at]).within_padding();
   };
   ConvolutionGeometry g{.where = where,
                         .batch = x.dim(0),
                         .groups = c.groups,
-                        .rows = axes == 2 ? axis(0) : ConvolvedAxis{1, 1, 1, 1, 0},
+                        .rows = axes == 2 ? axis(0) : ConvolvedAxis{1, 1, 1, 1, 0, 0},
                         .columns = axis(axes - 1),
                         .wide_channels = x.dim(-1),
                         .narrow_channels = weight.dim(-1)};
   if (!direct) std::swap(g.wide_channels, g.narrow_channels);
+  check_padded_image(where, g);
   return g;
 }
 
-/// Each position of the narrow side looks at a window of the wide one.
+/// Returns the windows of the wide side that the positions of the narrow one read.
 Windows windows_of(const ConvolutionGeometry& g) {
   return {g.batch,           g.groups,         g.rows.wide,      g.columns.wide,   g.wide_channels,
           g.rows.kernel,     g.columns.kernel, g.rows.stride,    g.columns.stride, -g.rows.before,
@@ -114,7 +136,7 @@ void count_products(const ConvolutionGeometry& g) {
               (g.wide_channels / g.groups) * g.narrow_channels);
 }
 
-/// From the wide side to the narrow one.
+/// Computes the narrow side from the wide one.
 void wide_to_narrow(const ConvolutionGeometry& g, const Tensor& wide, const Tensor& weight, const Tensor& bias,
                     Tensor& narrow) {
   count_products(g);
@@ -125,7 +147,7 @@ void wide_to_narrow(const ConvolutionGeometry& g, const Tensor& wide, const Tens
   });
 }
 
-/// The weight with input and output channels exchanged, within each group.
+/// Returns the weight with input and output channels exchanged within each group.
 Tensor exchange_channels(const ConvolutionGeometry& g, const Tensor& weight) {
   const std::int64_t groups = g.groups;
   const std::int64_t in = weight.dim(-2), out = weight.dim(-1) / groups;
@@ -138,8 +160,8 @@ Tensor exchange_channels(const ConvolutionGeometry& g, const Tensor& weight) {
   return exchanged;
 }
 
-/// The positions of the wide side that the taps residue, residue + stride, … reach: each stride-th from `first` on.
-/// Seen from there the taps run backwards over neighbouring positions of the narrow side, from `narrow` on.
+/// The positions of the wide side that the taps residue, residue + stride, … reach: every stride-th from `first` on.
+/// The taps of such a position read neighbouring positions of the narrow side, from `narrow` on, in reverse order.
 struct ConvolutionPhase {
   std::int64_t first, count, taps, last_tap, narrow;
 
@@ -151,8 +173,8 @@ struct ConvolutionPhase {
         narrow((first + a.before - residue) / a.stride - (taps - 1)) {}
 };
 
-/// From the narrow side to the wide one: as many convolutions of stride 1 as there are phases of the stride. The weight
-/// is that of a convolution (kernel, wide channels / groups, narrow channels) if `exchanged`, else of a transposed one.
+/// Computes the wide side from the narrow one by convolutions of stride 1, one for each phase of the stride. The weight is
+/// that of a convolution (kernel, wide channels / groups, narrow channels) if `exchanged`, else of a transposed one.
 void narrow_to_wide(const ConvolutionGeometry& g, const Tensor& narrow, const Tensor& weight, bool exchanged,
                     const Tensor& bias, Tensor& wide) {
   count_products(g);
@@ -177,7 +199,7 @@ void narrow_to_wide(const ConvolutionGeometry& g, const Tensor& narrow, const Te
     }
 }
 
-/// Gradient of a weight of `shape` that takes the wide side to the narrow one.
+/// Returns the gradient of a weight of `shape` that maps the wide side to the narrow one.
 Tensor weight_gradient(const ConvolutionGeometry& g, const Tensor& wide, const Tensor& narrow, const Shape& shape) {
   count_products(g);
   Tensor d_weight = Tensor::empty(shape, wide.dtype(), wide.device());

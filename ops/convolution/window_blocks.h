@@ -10,17 +10,18 @@ namespace npzoo::convolution_block {
 
 using namespace gemm_block;
 
-constexpr std::int64_t kBlockBytes = 1 << 18;  // of input that a block of windows sees
-constexpr std::int64_t kBlockFlops = 1 << 21;  // that are worth handing to another thread
+constexpr std::int64_t kBlockBytes = 1 << 18;  // of input that a block of windows reads
+constexpr std::int64_t kBlockFlops = 1 << 21;  // worth handing to another thread
 constexpr std::int64_t kWidestBlock = 256;     // windows side by side
-constexpr std::int64_t kBlocks = 16;           // that there should be, where they are not too small then
+constexpr std::int64_t kBlocks = 16;           // wanted, if they do not get too small
 
 /// Windows of an image that are worked with at a time.
 struct Block {
   std::int64_t image, row, rows, column, columns;
 };
 
-/// All blocks of some images. They depend on the extents alone.
+/// All blocks of some images. They depend on the extents alone. `convolution` limits strides and padding so that no
+/// product here overflows.
 class Blocks {
  public:
   Blocks(const Windows& w, std::int64_t element) : w_(w) {
@@ -40,7 +41,7 @@ class Blocks {
   }
 
  private:
-  /// The size of almost equal parts that are at most as large.
+  /// Returns the size of almost equal parts that are at most `most` large.
   static std::int64_t even(std::int64_t extent, std::int64_t most) {
     return divide_up(extent, max(divide_up(extent, most), 1));
   }
@@ -94,8 +95,8 @@ class Viewer {
     return {copy_.data(), columns_ * width, width};
   }
 
-  /// The rows of the kernel that lie within the image for the block's row i of windows, and the rows of windows for
-  /// which row k of the kernel does.
+  /// Returns the rows of the kernel that lie within the image for the block's row i of windows, and the rows of windows
+  /// for which row k of the kernel lies within it.
   RowRange kernel_rows(std::int64_t i) const { return within(first_row_ + i * w_.stride_h, 1, w_.kernel_h); }
   RowRange window_rows(std::int64_t k) const { return within(first_row_ + k, w_.stride_h, b_.rows); }
 
@@ -106,7 +107,7 @@ class Viewer {
   static void copy(const T* from, std::int64_t n, T* to) {
     for (std::int64_t i = 0; i < n; ++i) to[i] = from[i];
   }
-  /// Those i < n for which row first + i step exists.
+  /// Returns the i < n for which row first + i step exists.
   RowRange within(std::int64_t first, std::int64_t step, std::int64_t n) const {
     const std::int64_t begin = min(divide_up(max(-first, 0), step), n);
     return {begin, max(min(n, divide_up(max(w_.in_h - first, 0), step)), begin)};

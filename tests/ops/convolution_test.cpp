@@ -226,6 +226,20 @@ TEST_CASE("convolution: needs less memory beside its input and output than these
   CHECK(memory_stats().peak_live_bytes - before <= image + 2 * image + 2 * image);  // y; d_x, d_weight; beside them
 }
 
+TEST_CASE("convolution: the stride of a single window means nothing, however long it is") {
+  const std::int64_t longest = std::int64_t{1} << 31;
+  const std::vector<Tensor> in{normal<float>({2, 3, 4, 6}, 1), normal<float>({2, 3, 3, 6}, 2), normal<float>({6}, 3)};
+  const auto strided = [](std::int64_t stride) {
+    return ConvolutionConfig{.stride = {stride, stride}, .padding = {{{1, 0}, {0, 1}}}, .groups = 2};
+  };
+  const auto expected = with_gradients(convolve(strided(5), false), in);
+  CHECK(expected[0].shape() == Shape{2, 1, 1, 6});
+  CHECK(std::ranges::equal(with_gradients(convolve(strided(longest), false), in), expected, same_bits));
+  const std::vector<Tensor> point{normal<float>({2, 1, 1, 6}, 4), in[1], in[2]};
+  const auto transposed = with_gradients(convolve(strided(5), true), point);
+  CHECK(std::ranges::equal(with_gradients(convolve(strided(longest), true), point), transposed, same_bits));
+}
+
 TEST_CASE("convolution: errors of tensors") {
   const Tensor x = Tensor::zeros({2, 5, 4}), weight = Tensor::zeros({3, 4, 6}), bias = Tensor::zeros({6});
   const auto message = [](const Tensor& a, const Tensor& b, const Tensor& c, const ConvolutionConfig& config = {}) {
@@ -265,6 +279,12 @@ TEST_CASE("convolution: errors of the configuration") {
   CHECK(message({.padding = {{{kLarge, kLarge}}}}) ==
         fmt::format("[convolution] stride or padding {} found, expected at most {}", kLarge, std::int64_t{1} << 31));
   CHECK(message({.padding = {{{1, -2}}}}) == "[convolution] padding 1 and -2 found, expected 0 or more");
+  constexpr Padding kLongest{std::int64_t{1} << 31, std::int64_t{1} << 31};
+  CHECK(error_of([&] {
+          static_cast<void>(convolution(Tensor::zeros({1, 1, 1, 4}), Tensor::zeros({1, 1, 4, 2}), {},
+                                        {.padding = {{kLongest, kLongest}}}));
+        }) ==
+        "[convolution] padded images are (4294967297, 4294967297, 4), expected at most 281474976710656 elements");
   CHECK(message({.output_padding = {1}}) == "[convolution] output padding 1 found, expected 0");
   CHECK(error_of([&] {
           static_cast<void>(convolution(Tensor::zeros({2, 1, 4}), weight, {}, {.padding = {{{1, 0}}}}));
