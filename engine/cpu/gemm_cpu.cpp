@@ -122,7 +122,7 @@ void multiply_columns(CpuContext<isa>& cpu, const Gemm<T>& p) {
                    [&p](std::int64_t begin, std::int64_t end) { multiply_serial(columns_of(p, begin, end - begin)); });
 }
 
-/// The same product without what becomes of its sums, written to c.
+/// Returns p without bias, activation and accumulation, with its result in c.
 template <class T>
 Gemm<T> bare(Gemm<T> p, T* c, std::int64_t c_row) {
   return {.m = p.m,

@@ -1,7 +1,7 @@
 #pragma once
 
-// Column sums of f(row, column), where f is computed on the fly: first within blocks of rows, then over the blocks, in
-// an order that depends on the extents alone. Included by kernel sources only.
+// Column sums of f(row, column), where f is computed on the fly: first within blocks of rows, then over the blocks in
+// double. The order depends on the extents alone. Included by kernel sources only.
 
 #include "npzoo/engine/cuda/launch.h"
 #include "npzoo/engine/cuda/pack.h"
@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kTileThreads = 256, kFinishThreads = 1024;
 
-/// Packs of columns that neighbouring threads of a tile take; the rest of the threads take other rows.
+/// Returns how many packs of columns neighbouring threads of a tile take. The other threads take other rows.
 __host__ __device__ int tile_columns(std::int64_t packs) { return packs < kWarp ? static_cast<int>(packs) : kWarp; }
 
 /// The position of a thread of a tile: grid (tiles of columns, blocks of rows).
@@ -34,7 +34,7 @@ struct TilePlace {
   }
 };
 
-/// For rows of whole packs, neither of which is empty.
+/// Returns a grid for rows of whole packs. There must be rows and columns.
 template <int n>
 Grid tile_grid(const CudaContext<kGpu>& cuda, std::int64_t rows, std::int64_t width) {
   constexpr int kRowsPerThread = 4, kBlocksPerMultiprocessor = 4;
@@ -44,8 +44,8 @@ Grid tile_grid(const CudaContext<kGpu>& cuda, std::int64_t rows, std::int64_t wi
   return {tiles, min(wanted, most)};
 }
 
-/// `f.read(row, column)` reads what `f.add(row, column, loaded, sums)` needs to add to the sums of n columns. partial
-/// (count, blocks of rows, width), or null where the sums are not wanted.
+/// Calls `f.add(row, column, f.read(row, column), sums)` for all rows. `add` adds to the sums of n columns. `partial` is
+/// (count, blocks of rows, width), or null if nobody needs the sums.
 template <class T, int n, int count, class F>
 __global__ void __launch_bounds__(kTileThreads) sum_columns(std::int64_t rows, std::int64_t width, F f, T* partial) {
   constexpr int kAtATime = 4;  // rows whose elements are on their way together
@@ -80,7 +80,7 @@ struct ColumnSums {
   T* at[count];  // (width) each
 };
 
-/// Grid (tiles of a warp's columns, count). partial (count, blocks, width).
+/// Sums the blocks' sums. Grid (tiles of a warp's columns, count). `partial` is (count, blocks, width).
 template <class T, int count>
 __global__ void __launch_bounds__(kFinishThreads)
     finish_column_sums(std::int64_t blocks, std::int64_t width, const T* partial, ColumnSums<T, count> sums) {
@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(kFinishThreads)
   to[column] = static_cast<T>(sum);
 }
 
-/// No blocks give zeros.
+/// Sums the blocks' sums. Without blocks the result is 0.
 template <class T, int count>
 void finish(CudaContext<kGpu>& cuda, const char* name, std::int64_t blocks, std::int64_t width, const T* partial,
             const ColumnSums<T, count>& sums) {
@@ -109,7 +109,7 @@ void finish(CudaContext<kGpu>& cuda, const char* name, std::int64_t blocks, std:
          kFinishThreads * sizeof(double), blocks, width, partial, sums);
 }
 
-/// Visits every pack of n columns of every row, and where `sums` are wanted sums up over the rows.
+/// Visits every pack of n columns of every row. If `sums` are not null, sums over the rows.
 template <class T, int n, int count, class F>
 void visit_and_sum(CudaContext<kGpu>& cuda, const char* name, std::int64_t rows, std::int64_t width, const F& f,
                    const ColumnSums<T, count>& sums) {

@@ -5,8 +5,9 @@
 
 namespace npzoo {
 
-/// c = activation(c + bias) for the rows of c (rows, width), `row` elements apart; no library does this. In a batch,
-/// the c of each product starts `step` elements after the one before.
+/// Adds bias and activation after a product whose library call could not: c = activation(c + bias) for the rows of c
+/// (rows, width), which are `row` elements apart. In a batch, the c of each product starts `step` elements after the
+/// previous one.
 template <class T>
 struct Epilogue {
   std::int64_t batch, rows, width, step, row;

@@ -17,18 +17,18 @@ void copy_packs(CudaContext<kGpu>& cuda, const GatherForward<T>& p) {
 
 constexpr int kWarps = 8, kThreads = kWarps * kWarp;
 constexpr int kTile = 64;                     // points of a block
-constexpr int kSegment = 4 * kWarp;           // picks that a warp searches for those points at a time
-constexpr int kSearched = kWarps * kSegment;  // by the block
+constexpr int kSegment = 4 * kWarp;           // picks that a warp searches for these points at a time
+constexpr int kSearched = kWarps * kSegment;  // picks that the block searches at a time
 constexpr int kColumns = 4;                   // of a lane
 
-/// The picks of a block's points in a stretch of picks: `count` hits of every segment, in the order of the picks. A hit
-/// is the point's place in the tile times kSearched, plus the pick's in the stretch.
+/// Picks of the block's points among kSearched consecutive picks. Each segment has `count` hits, in the order of the
+/// picks. A hit is (index of the point in the tile) · kSearched + (index of the pick).
 struct Hits {
   int hit[kSearched];
   int count[kWarps];
 };
 
-/// The segment of this warp; `index` are all picks from the start of the stretch on.
+/// Searches the segment of this warp. `index` points to the first of the kSearched picks.
 __device__ void find_hits(const std::int64_t* index, std::int64_t picks, std::int64_t first_point, Hits& hits) {
   int* segment = hits.hit + warp_id() * kSegment;
   int count = 0;
@@ -43,7 +43,7 @@ __device__ void find_hits(const std::int64_t* index, std::int64_t picks, std::in
   if (lane_id() == 0) hits.count[warp_id()] = count;
 }
 
-/// The gradient of one point at a time, a few columns in each lane; it is stored when the next point's turn comes.
+/// Sums the gradient of one point, a few columns in each lane, and stores it before it starts with the next point.
 template <class T>
 struct PointSum {
   T* d_x;  // of the tile, from the first column on
@@ -69,7 +69,7 @@ struct PointSum {
   }
 };
 
-/// Each warp does every eighth point of the tile. `d_out` is that of the stretch.
+/// Adds the hits to the gradients. Each warp takes every eighth point of the tile. `d_out` belongs to the first pick.
 template <class T>
 __device__ void add_hits(const Hits& hits, const T* d_out, PointSum<T> sum) {
   for (int segment = 0; segment < kWarps; ++segment) {
@@ -86,7 +86,7 @@ __device__ void add_hits(const Hits& hits, const T* d_out, PointSum<T> sum) {
   sum.finish();
 }
 
-/// A block owns the points of a tile: grid (batch · tiles). Their sums are taken in the order of the picks.
+/// A block owns the points of a tile: grid (batch · tiles). It adds gradients in the order of the picks.
 template <class T>
 __global__ void __launch_bounds__(kThreads) add_picks(GatherBackward<T> p) {
   Hits& hits = *shared_memory<Hits>();

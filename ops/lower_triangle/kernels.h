@@ -4,7 +4,7 @@
 
 namespace npzoo {
 
-/// x and out are (batch, size, size). Without `diagonal` (batch, size) that of x stays.
+/// x and out are (batch, size, size). `diagonal` (batch, size) replaces the diagonal of x, unless it is null.
 template <class T>
 struct LowerTriangleForward {
   std::int64_t batch, size;
@@ -13,7 +13,7 @@ struct LowerTriangleForward {
   T* out;
 };
 
-/// With `own_diagonal` that of d_out is x's. Gradients that are not requested are null.
+/// If `own_diagonal`, the diagonal's gradient goes to x, else to `diagonal`. Gradients that are not requested are null.
 template <class T>
 struct LowerTriangleBackward {
   std::int64_t batch, size;
