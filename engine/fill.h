@@ -13,8 +13,8 @@ void fill(Tensor& x, double value);
 /// CPU.
 void convert(const Tensor& x, Tensor& y);
 
-/// Sums `x` over the axes along which `shape` was broadcast to x's shape (the adjoint of broadcasting) and multiplies by
-/// `factor`. Both are done in double and rounded once.
+/// Sums `x` over the axes along which `shape` was broadcast to x's shape (the adjoint of broadcasting) and multiplies
+/// by `factor`. Both are done in double and rounded once.
 Tensor sum_to(const Tensor& x, const Shape& shape, double factor = 1);
 
 }  // namespace npzoo

@@ -8,7 +8,7 @@ namespace {
 
 using namespace simd;
 
-constexpr std::int64_t kGrain = 1 << 15;                         // elements that are worth handing to another thread
+constexpr std::int64_t kGrain = 1 << 15;                          // elements that are worth handing to another thread
 constexpr std::int64_t kColumnBlock = 64 * Simd<double>::kLanes;  // columns that one thread sums
 
 template <class T>

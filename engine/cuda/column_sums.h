@@ -44,8 +44,8 @@ Grid tile_grid(const CudaContext<kGpu>& cuda, std::int64_t rows, std::int64_t wi
   return {tiles, min(wanted, most)};
 }
 
-/// Calls `f.add(row, column, f.read(row, column), sums)` for all rows. `add` adds to the sums of n columns. `partial` is
-/// (count, blocks of rows, width), or null if nobody needs the sums.
+/// Calls `f.add(row, column, f.read(row, column), sums)` for all rows. `add` adds to the sums of n columns. `partial`
+/// is (count, blocks of rows, width), or null if nobody needs the sums.
 template <class T, int n, int count, class F>
 __global__ void __launch_bounds__(kTileThreads) sum_columns(std::int64_t rows, std::int64_t width, F f, T* partial) {
   constexpr int kAtATime = 4;  // rows whose elements are on their way together

@@ -60,8 +60,9 @@ __device__ T warp_max(T x) {
 // Elementary functions of the type at hand: the names without a suffix are those of double in CUDA C.
 __device__ inline float exponential(float x) { return expf(x); }
 __device__ inline double exponential(double x) { return exp(x); }
-/// Errs by 0.8 units of the last place at most, denormal results by 0.9; CUDA's exp2f by 2, which the weights of attention
-/// would pass on to gradients of queries. A polynomial of the fraction, minimax with coefficients rounded one by one.
+/// Errs by 0.8 units of the last place at most, denormal results by 0.9; CUDA's exp2f by 2, which the weights of
+/// attention would pass on to gradients of queries. A polynomial of the fraction, minimax with coefficients rounded one
+/// by one.
 __device__ inline float exponential2(float x) {
   constexpr float kRound = 12582912;  // 1.5 · 2^23: a sum with it is rounded to a whole number
   const float clipped = x < -152 ? -152 : x > 130 ? 130 : x, shifted = clipped + kRound;

@@ -35,8 +35,8 @@ struct SquaredNorms {
   double* results;
 };
 
-/// Sets gradient_norm to the root of the sum of `squares`, gradient_scale to limit / norm if the norm is above the limit,
-/// else to 1, and skip to 1 if the norm or the loss is not finite.
+/// Sets gradient_norm to the root of the sum of `squares`, gradient_scale to limit / norm if the norm is above the
+/// limit, else to 1, and skip to 1 if the norm or the loss is not finite.
 template <class T>
 struct JudgeGradients {
   std::int64_t n;
@@ -50,13 +50,13 @@ NPZOO_KERNEL(judge_gradients, JudgeGradients);
 
 NPZOO_KERNEL(squared_norms, SquaredNorms);
 
-/// The smallest normal number. A first moment below it becomes 0. A second moment stops at twice this number, so that m / √v
-/// stays defined without an epsilon.
+/// The smallest normal number. A first moment below it becomes 0. A second moment stops at twice this number, so that m
+/// / √v stays defined without an epsilon.
 template <class T>
 constexpr T kSmallest = std::numeric_limits<T>::min();
 
-/// Makes one step of Adam (Kingma and Ba, "Adam: a method for stochastic optimization", 2015) on all stretches, with the
-/// conventions of torch.optim.Adam and AdamW:
+/// Makes one step of Adam (Kingma and Ba, "Adam: a method for stochastic optimization", 2015) on all stretches, with
+/// the conventions of torch.optim.Adam and AdamW:
 ///   g = gradient_scale · gradient  (+ weight_decay · p, or p *= 1 - learning_rate · weight_decay where decoupled)
 ///   m = β₁ m + (1 - β₁) g,  v = β₂ v + (1 - β₂) g²
 ///   p -= learning_rate · (m / bias_correction1) / (√(v / bias_correction2) + epsilon)
@@ -73,8 +73,8 @@ struct AdamUpdate {
 
 NPZOO_KERNEL(adam_update, AdamUpdate);
 
-/// Makes one step of Yogi (Zaheer et al., "Adaptive methods for nonconvex optimization", 2018) on all stretches, with the
-/// conventions of optax.yogi. Both moments start at 1e-6 there.
+/// Makes one step of Yogi (Zaheer et al., "Adaptive methods for nonconvex optimization", 2018) on all stretches, with
+/// the conventions of optax.yogi. Both moments start at 1e-6 there.
 ///   g = gradient_scale · gradient
 ///   m = β₁ m + (1 - β₁) g,  v -= (1 - β₂) sign(v - g²) g²
 ///   p -= learning_rate · (m / bias_correction1) / (√(v / bias_correction2) + epsilon)

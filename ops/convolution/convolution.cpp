@@ -15,8 +15,8 @@ namespace {
 constexpr const char* kConvolution = "convolution";
 constexpr const char* kTransposedConvolution = "transposed_convolution";
 
-/// One axis of space. `wide` is the input of a convolution and the output of a transposed one. `narrow` has a position for
-/// each window.
+/// One axis of space. `wide` is the input of a convolution and the output of a transposed one. `narrow` has a position
+/// for each window.
 struct ConvolvedAxis {
   std::int64_t wide, narrow, kernel, stride, before, after;
 
@@ -38,7 +38,8 @@ struct ConvolutionGeometry {
   std::int64_t wide_channels, narrow_channels;
 };
 
-// Kernels compute 64-bit offsets within images. The limits keep them, and what a block of windows reads, far from overflow.
+// Kernels compute 64-bit offsets within images. The limits keep them, and what a block of windows reads, far from
+// overflow.
 constexpr std::int64_t kMostPositions = std::int64_t{1} << 31;  // of strides and padding
 constexpr std::int64_t kMostElements = std::int64_t{1} << 48;   // of a padded image
 
@@ -173,8 +174,8 @@ struct ConvolutionPhase {
         narrow((first + a.before - residue) / a.stride - (taps - 1)) {}
 };
 
-/// Computes the wide side from the narrow one by convolutions of stride 1, one for each phase of the stride. The weight is
-/// that of a convolution (kernel, wide channels / groups, narrow channels) if `exchanged`, else of a transposed one.
+/// Computes the wide side from the narrow one by convolutions of stride 1, one for each phase of the stride. The weight
+/// is that of a convolution (kernel, wide channels / groups, narrow channels) if `exchanged`, else of a transposed one.
 void narrow_to_wide(const ConvolutionGeometry& g, const Tensor& narrow, const Tensor& weight, bool exchanged,
                     const Tensor& bias, Tensor& wide) {
   count_products(g);

@@ -11,7 +11,8 @@ struct Padding {
   std::int64_t before = 0, after = 0;
 };
 
-/// Settings of the axes of space in their order, (row, column) or (position). With one axis, only the first entries count.
+/// Settings of the axes of space in their order, (row, column) or (position). With one axis, only the first entries
+/// count.
 struct ConvolutionConfig {
   std::array<std::int64_t, 2> stride = {1, 1};
   std::array<Padding, 2> padding = {};
@@ -42,8 +43,8 @@ struct ConvolutionConfig {
 Tensor convolution(const Tensor& x, const Tensor& weight, const Tensor& bias, const ConvolutionConfig& config = {});
 
 /// The transpose of `convolution` in x: adds x(b, i, j, c) weight(k, l, c, o) to y(b, stride i + k − before,
-/// stride j + l − before, o), and bias(o) to all. The kernel is not reversed, as in PyTorch's ConvTranspose. In flax it is,
-/// without `transpose_kernel`.
+/// stride j + l − before, o), and bias(o) to all. The kernel is not reversed, as in PyTorch's ConvTranspose. In flax it
+/// is, without `transpose_kernel`.
 ///
 /// x (B, H, W, C), weight (KH, KW, C / groups, O) and bias (O) or undefined
 /// → (B, (H − 1) stride − before − after + KH + output_padding, …, O), or the same with one axis of space. Time, memory

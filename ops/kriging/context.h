@@ -15,7 +15,8 @@ NPZOO_TEAM std::int64_t spread_bits(std::int64_t x) {
   return spread;
 }
 
-/// Returns the number that points are sorted by: near points get near numbers (Morton's curve). NaN if a coordinate is NaN.
+/// Returns the number that points are sorted by: near points get near numbers (Morton's curve). NaN if a coordinate is
+/// NaN.
 template <class T>
 NPZOO_TEAM double key(const T* x, std::int64_t dims, const double* low, const double* range) {
   if (dims == 1) return static_cast<double>(x[0]);

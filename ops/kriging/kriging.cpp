@@ -62,7 +62,8 @@ Said say(const KrigingFit& fit, const Tensor& x, std::int64_t targets, DType dty
   return said;
 }
 
-/// Returns the gradient with respect to x, given the cotangents of mean, std and spread. Undefined cotangents count as 0.
+/// Returns the gradient with respect to x, given the cotangents of mean, std and spread. Undefined cotangents count as
+/// 0.
 Tensor place_gradient(const Tensor& kernels, const Tensor& each, const Tensor& slopes,
                       std::span<const Tensor> d_moments, DType dtype) {
   const std::int64_t batch = slopes.dim(0), keep = slopes.dim(1), dims = slopes.dim(2), targets = slopes.dim(4);

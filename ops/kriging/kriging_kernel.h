@@ -8,9 +8,9 @@ namespace npzoo {
 ///
 ///   (1 − p) matern_ν(r) + p exp((cos(2π d / period) − 1) / width²) matern_5/2(q r) + 4 + trend (x − c) · (x′ − c)
 ///
-/// r is the distance of the places, each input over its length scale, d = |x − x′|, and c is the middle of the context's
-/// range. The 4 is the variance of an unknown mean. With width = ∞ the second part is not periodic. Periodic kernels
-/// need a single input. All numbers are doubles, since kernels read banks as arrays.
+/// r is the distance of the places, each input over its length scale, d = |x − x′|, and c is the middle of the
+/// context's range. The 4 is the variance of an unknown mean. With width = ∞ the second part is not periodic. Periodic
+/// kernels need a single input. All numbers are doubles, since kernels read banks as arrays.
 struct KrigingKernel {
   double smoothness = 0;                 // 0, 1 or 2 for ν = ½, 3/2, 5/2
   double inverse_length[3] = {1, 1, 1};  // of each input

@@ -23,8 +23,8 @@ NPZOO_TEAM double weight(const Team& team, const KrigingKernel& kernel, const Kr
   return log_weight > kLeastKrigingLogWeight ? team.exp(log_weight) : 0;
 }
 
-/// v ← L⁻¹ of the covariances with `columns` targets from `begin` on. For leave-one-out the right sides are unit vectors.
-/// Their rows before `begin` are 0 and are not stored.
+/// v ← L⁻¹ of the covariances with `columns` targets from `begin` on. For leave-one-out the right sides are unit
+/// vectors. Their rows before `begin` are 0 and are not stored.
 template <class Team, class T>
 NPZOO_TEAM void solve_for(const Team& team, const KrigingPredict<T>& p, const KrigingKernel& kernel, const Factor& f,
                           const Points& points, const Points& targets, std::int64_t begin, std::int64_t columns,
@@ -39,8 +39,8 @@ NPZOO_TEAM void solve_for(const Team& team, const KrigingPredict<T>& p, const Kr
   team.solve(rows, f.a + begin * (f.n + 1), f.n, f.diagonals + begin * kTile, columns, v);
 }
 
-/// Computes the slopes of mean and variance of the targets from `begin` on, along each of their inputs. v is the result of
-/// `solve_for`, and `work` is as large. Where the variance is at its floor, its slope is 0.
+/// Computes the slopes of mean and variance of the targets from `begin` on, along each of their inputs. v is the result
+/// of `solve_for`, and `work` is as large. Where the variance is at its floor, its slope is 0.
 template <class Team, class T>
 NPZOO_TEAM void predict_slopes(const Team& team, const KrigingPredict<T>& p, std::int64_t pair, const Factor& f,
                                double floor, const Points& points, const Points& targets, std::int64_t begin,

@@ -77,8 +77,8 @@ NPZOO_TEAM V matern(double smoothness, V r, const Math& math) {
   return (smoothness < 1.5 ? rough : rough + s * s * (1.0 / 3.0)) * math.exp(-s);
 }
 
-/// Returns the covariance of two places (see KrigingKernel). `distance` is r, `cosine` is cos(2π d / period), and `dot` is
-/// (x − c) · (x′ − c).
+/// Returns the covariance of two places (see KrigingKernel). `distance` is r, `cosine` is cos(2π d / period), and `dot`
+/// is (x − c) · (x′ − c).
 template <class V, class Math>
 NPZOO_TEAM V covariance(const KrigingKernel& k, V distance, V cosine, V dot, const Math& math) {
   V sum = matern(k.smoothness, distance, math) * (1.0 - k.share) + kMeanVariance + dot * k.trend;
@@ -101,7 +101,8 @@ NPZOO_TEAM V matern_slope(double smoothness, V r, const Math& math) {
 }
 
 /// Returns the derivative of `covariance` with respect to one input of the second place. That input is `here` at the
-/// first place and `here` + `along` at the second. `square` is 1 / (its length scale)², `sine` is sin(2π along / period).
+/// first place and `here` + `along` at the second. `square` is 1 / (its length scale)², `sine` is sin(2π along /
+/// period).
 template <class V, class Math>
 NPZOO_TEAM V covariance_slope(const KrigingKernel& k, V distance, V cosine, V sine, V along, double here, double square,
                               const Math& math) {
@@ -137,9 +138,9 @@ constexpr std::int64_t factor_work(std::int64_t n) { return n * (n + kTile + 1);
 
 NPZOO_TEAM Factor factor_in(double* work, std::int64_t n) { return {n, work, work + n * n, work + n * (n + kTile)}; }
 
-/// Factorises the covariance matrix that `fill` writes to f.a, with noise and jitter on its diagonal. If rounding leaves
-/// no factor, tries 10 and 100 times the jitter, as psd_safe_cholesky of GPyTorch does. The factor is NaN if that fails.
-/// Returns the jitter.
+/// Factorises the covariance matrix that `fill` writes to f.a, with noise and jitter on its diagonal. If rounding
+/// leaves no factor, tries 10 and 100 times the jitter, as psd_safe_cholesky of GPyTorch does. The factor is NaN if
+/// that fails. Returns the jitter.
 template <class Team, class Fill>
 NPZOO_TEAM double factorise(const Team& team, const Factor& f, double noise, const double* y, const Fill& fill) {
   const std::int64_t n = f.n;

@@ -33,8 +33,8 @@ NPZOO_TEAM double log_determinant(const Team& team, const Factor& f) {
   });
 }
 
-/// Computes log p(values | kernel) of the kernels of a group, up to terms that all kernels share, and the posterior mean
-/// of the process's variance.
+/// Computes log p(values | kernel) of the kernels of a group, up to terms that all kernels share, and the posterior
+/// mean of the process's variance.
 template <class Team, class T>
 NPZOO_TEAM void weigh(const Team& team, const KrigingWeigh<T>& p, std::int64_t b, std::int64_t group, double* work) {
   const std::int64_t n = length(p, b), dims = p.dims, begin = group * kGroup;

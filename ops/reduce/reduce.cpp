@@ -13,8 +13,8 @@ namespace npzoo {
 
 namespace {
 
-/// Adds the cotangent of a sum to the gradients of its summands. `kept` is the sum's shape with extent 1 along the summed
-/// axes.
+/// Adds the cotangent of a sum to the gradients of its summands. `kept` is the sum's shape with extent 1 along the
+/// summed axes.
 void spread(const Tensor& x, const Shape& kept, const Tensor& d_out, Grads& grads) {
   grads.add(x, broadcast_to(d_out.view(kept), x.shape()));
 }

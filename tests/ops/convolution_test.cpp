@@ -283,8 +283,7 @@ TEST_CASE("convolution: errors of the configuration") {
   CHECK(error_of([&] {
           static_cast<void>(convolution(Tensor::zeros({1, 1, 1, 4}), Tensor::zeros({1, 1, 4, 2}), {},
                                         {.padding = {{kLongest, kLongest}}}));
-        }) ==
-        "[convolution] padded images are (4294967297, 4294967297, 4), expected at most 281474976710656 elements");
+        }) == "[convolution] padded images are (4294967297, 4294967297, 4), expected at most 281474976710656 elements");
   CHECK(message({.output_padding = {1}}) == "[convolution] output padding 1 found, expected 0");
   CHECK(error_of([&] {
           static_cast<void>(convolution(Tensor::zeros({2, 1, 4}), weight, {}, {.padding = {{{1, 0}}}}));

@@ -27,8 +27,8 @@ double matern(double smoothness, double r) {
   return std::exp(-s) * (smoothness == 0 ? 1 : smoothness == 1 ? 1 + s : 1 + s + s * s / 3);
 }
 
-/// The formula of KrigingKernel, for places relative to the centre, with the period and the length scales that it ends up
-/// with.
+/// The formula of KrigingKernel, for places relative to the centre, with the period and the length scales that it ends
+/// up with.
 double covariance(const KrigingKernel& k, std::span<const double> a, std::span<const double> b, double unit) {
   double r = 0, d = 0, dot = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
