@@ -10,9 +10,9 @@ namespace {
 
 using namespace simd;
 
-constexpr std::int64_t kBlocks = 8;  // of channels, that are worth handing to another thread
+constexpr std::int64_t kBlocks = 8;  // of channels: enough work for another thread
 
-/// Spectra of tasks: for each a row of real parts, then one of imaginary parts.
+/// Spectra of tasks: for each task a row of real parts and a row of imaginary parts.
 template <class T>
 struct Spectra {
   T* rows;
@@ -22,9 +22,8 @@ struct Spectra {
   T* imaginary(std::int64_t task) const { return real(task) + size; }
 };
 
-/// spectrum = Σ over channels of that of q times the conjugate of that of k. A pair of channels makes a complex series
-/// each; what their products have beyond the sum of both products is the transform of an imaginary series, which the
-/// inverse leaves in the imaginary part.
+/// Computes the sum over channels of the spectrum of q times the conjugate spectrum of k. Packs two real channels into
+/// one complex series. The cross terms land in the imaginary part of the inverse transform, which `invert` drops.
 template <class T, Isa isa = kIsa>
 void cross_spectrum(const LaneTransform<T>& transform, const Buffer& memory, const T* q, const T* k,
                     std::int64_t channels, std::int64_t begin, std::int64_t end, const Spectra<T>& spectra,
@@ -48,8 +47,8 @@ void cross_spectrum(const LaneTransform<T>& transform, const Buffer& memory, con
   }
 }
 
-/// Real parts of inverse transforms, a task in each lane. With real and imaginary parts exchanged before and after, the
-/// transform is the inverse.
+/// Writes the real parts of the inverse transforms, one task a lane. Exchanging real and imaginary parts before and
+/// after a transform makes it the inverse.
 template <class T, Isa isa = kIsa>
 void invert(CpuContext<isa>& cpu, const LaneTransform<T>& plan, const Spectra<T>& spectra, std::int64_t batch,
             std::int64_t length, T* out) {

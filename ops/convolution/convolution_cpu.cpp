@@ -180,7 +180,8 @@ void add_block_weights(const CorrelationWeights<T>& p, const Block& block, T* d_
   }
 }
 
-/// How many parts of the images to sum over apart: no larger together than the images.
+/// Returns into how many parts the images are cut, each with its own sums for the weights. Together these sums take no
+/// more memory than the images.
 template <class T>
 std::int64_t slices_of(const CorrelationWeights<T>& p, std::int64_t blocks, std::int64_t size) {
   const Windows& w = p.windows;

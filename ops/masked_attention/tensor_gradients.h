@@ -1,7 +1,7 @@
 #pragma once
 
-// The common part of both backward kernels of attention on tensor cores: a warp owns rows of two kinds (queries and
-// gradients of the output, or keys and values), and multiplies them with the others tile by tile. Included by kernel
+// The common part of both backward kernels of attention on tensor cores. A warp owns rows of two kinds: queries and
+// gradients of the output, or keys and values. It multiplies them with tiles of the other two. Included by kernel
 // sources only.
 
 #include "npzoo/ops/masked_attention/tensor_tiles.h"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kTilePoints = 64;
 
-/// Sizes that registers and shared memory allow a kernel whose rows have one gradient or two.
+/// Sizes that fit the registers and shared memory of a kernel with one gradient per row, or two.
 template <class Format, int kWidth, int kGradients>
 struct BackwardSizes {
   static constexpr int kBytes = kWidth * static_cast<int>(sizeof(typename Format::Element));  // of a row
@@ -22,7 +22,8 @@ struct BackwardSizes {
   static constexpr int kPoints = kBytes == 512 ? 32 : kTilePoints;                        // of a tile
   static constexpr bool kInRegisters = kBytes <= 128 && kWidth * kGradients <= 64;
 
-  /// Room for a block's own rows: first the one kind of them, then the other, in place of the tiles; or both for good.
+  /// Returns the rows of shared memory. A block's own rows pass through the room of the tiles, one kind after the
+  /// other, if they then stay in registers. Else both kinds have their own room.
   __host__ __device__ static constexpr std::size_t shared_rows(int warps) {
     const std::size_t rows = static_cast<std::size_t>(warps * 16 * kTiles), tiles = 4 * kPoints;
     return kInRegisters ? max(rows, tiles) : 2 * rows + tiles;
@@ -34,16 +35,17 @@ struct BackwardSizes {
 
 /// The numbers of a row besides queries and keys.
 struct RowTerms {
-  float* start;  // −log2_sum; −∞ where that makes all weights 0
+  float* start;  // −log2_sum; −∞ for a row that sees no key, whose weights are 0
   float* mean;   // Σ weight · d_weight − d_log_sum
 };
 
-/// Products of a warp's own rows with 16 points of a tile: scores, or weights, and gradients of the same shape.
+/// Products of a warp's own rows with 16 points of a tile: scores or weights, and their gradients.
 template <int kTiles>
 struct Products {
   float weights[kTiles][2][4], d_scores[kTiles][2][4];
 
-  /// 2^score and weight · (d_weight − mean), both terms having been there at the start; 0 where `unseen(m, n, e)`.
+  /// On entry `weights` holds scores minus log2_sum, and `d_scores` holds d_weight − mean. On return they hold
+  /// 2^(score − log2_sum) and weight · (d_weight − mean), or 0 where `unseen(m, n, e)` is true.
   template <class Unseen>
   __device__ void weigh(Unseen unseen) {
 #pragma unroll
@@ -67,7 +69,8 @@ struct OwnRows {
 
   LeftRows<Format, kWidth, Sizes::kInRegisters> x[kTiles], y[kTiles];
 
-  /// For the whole block, which has `rows` rows: `memory` is that of the tiles.
+  /// Loads the `rows` rows of the whole block. `memory` is the room of the tiles, which is overwritten. All warps of
+  /// the block call it together.
   __device__ void load(HeadRows of_x, HeadRows of_y, int rows, int valid, int width, bool vectors, Element* memory) {
     using Tile = Tiles<Format, kWidth>;
     constexpr int kBehind = Sizes::kInRegisters ? 0 : 4 * Sizes::kPoints * kPitch;
@@ -117,7 +120,7 @@ struct RowSums {
       for (int i = 0; i < kWidth / 2; ++i) x[m][i / 4][i % 4] = 0;
   }
 
-  /// Adds the product of (own rows, 16 points) with 16 rows of a tile; with `odd` of finite elements only.
+  /// Adds the product of `left` (own rows, 16 points) with 16 rows of a tile. `odd` leaves out non-finite elements.
   __device__ void add(const float (&left)[kTiles][2][4], const Element* tile, bool odd) {
     Left<Format> a[kTiles];
 #pragma unroll
@@ -138,7 +141,7 @@ struct RowSums {
     }
   }
 
-  /// Adds factor · element for the elements of a row that are not finite, to own rows with sees(m, row).
+  /// Adds factor · element of the non-finite elements of a row to those own rows for which sees(m, half) is true.
   template <class Sees>
   __device__ void add_odd(const Element* row, float factor, Sees sees) {
 #pragma unroll
@@ -149,7 +152,7 @@ struct RowSums {
     }
   }
 
-  /// To rows [first, points) of an array of (batch, points, heads · width), of one head.
+  /// Writes factor · sums to the rows from `first` on of one head in an array of (batch, points, heads · width).
   __device__ void store(float* to, std::int64_t stride, int first, int points, int width, float factor) {
 #pragma unroll
     for (int i = 0; i < kTiles * 2; ++i) {
