@@ -189,8 +189,8 @@ __device__ T larger(T a, T b) {
   return a > b ? a : b;
 }
 
-/// w·x − ‖x‖²/2 for a tile of features and points; `shifted` leaves the norm out: it is the same for all features of a
-/// point. The block has synchronised.
+/// Computes w·x − ‖x‖²/2 for a tile of features and points: NaN if the norm overflows. `shifted` leaves the norm out,
+/// which is the same for all features of a point. The block has synchronised.
 template <class T>
 __device__ void exponents(const FeatureMap<T>& map, std::int64_t first_feature, const Rows<T>& points, bool shifted,
                           const Memory<T>& memory, Fragment<T>& e) {
@@ -199,8 +199,8 @@ __device__ void exponents(const FeatureMap<T>& map, std::int64_t first_feature, 
                            tile_length(first_feature, map.features)};
   product(projection, points, map.width, memory, e, norms);
   for (int j = 0; j < kColumns; ++j) {
-    const T norm = shifted ? T(0) : sum_of_lanes(norms[j]) * (map.scale * T(-0.5));
-    for (int i = 0; i < kRows; ++i) e[i][j] = map.root_scale * e[i][j] + norm;
+    const T norm = shifted ? T(0) : sum_of_lanes(norms[j]) * (map.scale * T(-0.5)), or_nan = norm + T(0) * norm;
+    for (int i = 0; i < kRows; ++i) e[i][j] = map.root_scale * e[i][j] + or_nan;
   }
 }
 

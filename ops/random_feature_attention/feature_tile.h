@@ -100,8 +100,8 @@ void clear_rows(T* rows, std::int64_t stride, std::int64_t begin, std::int64_t e
     for (std::int64_t c = 0; c < width; ++c) rows[i * stride + c] = 0;
 }
 
-/// w·x − ‖x‖²/2 of the points in tile.x, for every feature; −∞ in lanes behind the last point. `shifted` leaves the
-/// norm out: it is the same for all features of a point.
+/// Computes w·x − ‖x‖²/2 of the points in tile.x, for every feature: NaN if the norm overflows, −∞ in lanes behind the
+/// last point. `shifted` leaves the norm out, which is the same for all features of a point.
 template <class T, Isa isa>
 void exponents(CpuContext<isa>& cpu, const FeatureMap<T>& map, std::int64_t points, bool shifted, const Tile<T>& tile) {
   alignas(64) T norms[kPoints];
@@ -113,7 +113,8 @@ void exponents(CpuContext<isa>& cpu, const FeatureMap<T>& map, std::int64_t poin
         sum += x * x;
       }
       const auto there = lane_index<T>() < static_cast<typename Simd<T>::Integer>(points - i);
-      store(norms + i, select(there, sum * (map.scale * T(-0.5)), splat<T>(-Format<T>::kInfinity)));
+      const Vec<T> norm = sum * (map.scale * T(-0.5)), or_nan = norm + T(0) * norm;  // 0 · ∞ is NaN
+      store(norms + i, select(there, or_nan, splat<T>(-Format<T>::kInfinity)));
     });
   gemm_serial<T>(cpu, {.m = map.features,
                        .n = padded<T>(points),

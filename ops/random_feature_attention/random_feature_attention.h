@@ -41,8 +41,8 @@ struct KeySummary {
 ///
 /// k (B, Nk, H·D), v (B, Nk, H·Dv), projection (M, D), all of one dtype, float32 or float64; the projection is a
 /// constant, and it is an error for it to be a variable. Features are φ(x) = exp(w·x − ‖x‖²/2 − shift)/√M of x = √scale
-/// · k. The mask must be the same for all rows of a batch element. Invisible keys and values may be NaN; Nk = 0 is
-/// legal. Saves k, v and projection; memory is O(B·H·M·Dv) besides.
+/// · k. A visible key whose ‖x‖² overflows makes the sums NaN. The mask must be the same for all rows of a batch
+/// element. Invisible keys and values may be NaN; Nk = 0 is legal. Saves k, v and projection; memory is O(B·H·M·Dv) besides.
 KeySummary summarise_keys(const Tensor& k, const Tensor& v, const Tensor& projection, const PrefixMask& mask,
                           const RandomFeatureOptions& options);
 
