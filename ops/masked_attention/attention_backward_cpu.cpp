@@ -7,12 +7,13 @@ namespace {
 
 using namespace attention;
 
-constexpr std::int64_t kTileKeys = 60;  // two tiles of that many keys stay in the first-level cache
+constexpr std::int64_t kTileKeys = 60;     // two tiles of that many keys stay in the first-level cache
+constexpr std::int64_t kSpanBlocks = 128;  // of queries, whose sums for keys are taken from zero (see kSpanTiles)
 constexpr std::int64_t kChunkFlops = 1 << 22;
 constexpr std::int64_t kUnits = 16;  // pieces of work from which on threads have enough to share
 constexpr std::int64_t kMostCopyBytes = std::int64_t{256} << 20;  // of gradients of keys and values
 
-/// A matrix of rows of whole registers in working memory.
+/// Hands out parts of working memory: matrices whose rows are whole registers.
 template <class T>
 class Carver {
  public:
@@ -23,9 +24,9 @@ class Carver {
   T* next_;
 };
 
-/// A head with its points side by side: where other heads lie between them, its rows fall into few sets of the
-/// first-level cache, which can cost a tenth of the time. Heads that are alone, or too long to be copied for each
-/// thread, stay where they are.
+/// Copies the keys and values of a head side by side. Rows with other heads between them fall into few sets of the
+/// first-level cache, which can cost a tenth of the time. A single head, or one too long for a copy per thread, is not
+/// copied.
 template <class T>
 class PackedHead {
  public:
@@ -70,13 +71,14 @@ class Workspace {
   static constexpr std::int64_t kLanes = Block<T>::kMostLanes;
 
   explicit Workspace(const AttentionForward<T>& p)
-      : buffer_(static_cast<std::size_t>(
-                    (2 * (p.width + p.value_width + kTileKeys) + 3 + padded<T>(p.width) + padded<T>(p.value_width)) *
-                    kLanes) *
+      : buffer_(static_cast<std::size_t>((3 * p.width + 2 * (p.value_width + kTileKeys) + 3 + padded<T>(p.width) +
+                                          padded<T>(p.value_width)) *
+                                         kLanes) *
                 sizeof(T)) {
     Carver<T> carve(reinterpret_cast<T*>(buffer_.data()));
     queries = carve.take(p.width, kLanes);
     d_queries = carve.take(p.width, kLanes);
+    earlier_d_queries = carve.take(p.width, kLanes);
     d_out = carve.take(p.value_width, kLanes);
     out = carve.take(p.value_width, kLanes);
     weights = carve.take(kTileKeys, kLanes);
@@ -88,7 +90,14 @@ class Workspace {
     d_out_rows = carve.take(kLanes, p.value_width);
   }
 
-  T *queries, *d_queries;      // (width, lanes)
+  /// Memory for `size` sums over a span of queries, kept for the next call.
+  T* span_sums(std::int64_t size) {
+    if (!span_) span_ = Buffer(static_cast<std::size_t>(size) * sizeof(T));
+    return reinterpret_cast<T*>(span_.data());
+  }
+
+  T *queries, *d_queries;      // (width, lanes); d_queries over the keys of a span
+  T* earlier_d_queries;        // over the spans before
   T *d_out, *out;              // (value width, lanes)
   T *weights, *d_scores;       // (keys of a tile, lanes)
   T *log2_sum, *mean;          // of a row: its log-sum-exp, and Σ weight · d_weight
@@ -97,7 +106,7 @@ class Workspace {
   PackedHead<T> head;
 
  private:
-  Buffer buffer_;
+  Buffer buffer_, span_;
 };
 
 /// Gradients of the keys and values of one head, in rows of whole registers.
@@ -111,7 +120,7 @@ struct KeyGradients {
   T *d_k, *d_v;
 };
 
-/// Returns the last factor of the gradients of queries and keys. Those of a distance have their scale from the start.
+/// Returns the last factor of the gradients of queries and keys. laplace_gradients has applied the scale already.
 template <class T>
 T score_factor(const AttentionForward<T>& p) {
   return p.score == AttentionScore::dot_product ? static_cast<T>(p.scale) : T(1);
@@ -124,7 +133,7 @@ struct RowView {
   std::int64_t stride;
 };
 
-/// The rows of a block in whole registers: those of x where they are so, else `copy`, filled up with 0.
+/// Returns the rows of a block in whole registers: x itself if its width allows, else `copy`, filled up with 0.
 template <class T>
 RowView<T> whole_rows(const T* x, std::int64_t stride, std::int64_t width, const Block<T>& block, T* copy) {
   if (padded<T>(width) == width) return {x, stride};
@@ -134,7 +143,7 @@ RowView<T> whole_rows(const T* x, std::int64_t stride, std::int64_t width, const
   return {copy, padded<T>(width)};
 }
 
-/// C (rows, width) += A (rows, queries of the block) B (queries, width), rows of B and C being of whole registers.
+/// C (rows, width) += A (rows, queries of the block) B (queries, width). Rows of B and C are whole registers.
 template <class T>
 void add_product(const Block<T>& block, std::int64_t rows, const T* a, RowView<T> b, std::int64_t width, T* c) {
   constexpr std::int64_t kPanel = gemm_tile::kMaxVectors * Simd<T>::kLanes;
@@ -144,26 +153,30 @@ void add_product(const Block<T>& block, std::int64_t rows, const T* a, RowView<T
         {block.rows, a, block.lanes(), 1, b.rows + j, b.stride, c + j, width});
 }
 
-/// Σ over lanes of the terms where queries and keys enter a distance.
+/// Adds the gradients of queries and keys of a tile whose scores are distances; `begins` a span of keys.
 template <class T>
 void laplace_gradients(const AttentionForward<T>& p, const Block<T>& block, const T* keys, std::int64_t row,
-                       std::int64_t count, Workspace<T>& w, T* d_k) {
+                       std::int64_t count, bool begins, Workspace<T>& w, T* d_k) {
   const auto factor = static_cast<T>(p.scale);
   const std::int64_t lanes = block.lanes();
-  for (std::int64_t i = 0; i < count; ++i)
-    for (std::int64_t c = 0; c < p.width; ++c) {
-      const Vec<T> key = splat<T>(keys[i * row + c]);
-      Vec<T> sum{};
-      for (std::int64_t j = 0; j < lanes; j += Simd<T>::kLanes) {
-        const Vec<T> distance = key - load(w.queries + c * lanes + j);
+  for (std::int64_t c = 0; c < p.width; ++c) {
+    Vec<T> of_keys[kTileKeys];
+    for (std::int64_t i = 0; i < count; ++i) of_keys[i] = Vec<T>{};
+    for (std::int64_t j = 0; j < lanes; j += Simd<T>::kLanes) {
+      T* d_query = w.d_queries + c * lanes + j;
+      const Vec<T> query = load(w.queries + c * lanes + j);
+      Vec<T> of_query{};
+      for (std::int64_t i = 0; i < count; ++i) {
+        const Vec<T> distance = splat<T>(keys[i * row + c]) - query;
         const Vec<T> d = load(w.d_scores + i * lanes + j) * factor;
         const Vec<T> towards = select(distance == 0, Vec<T>{}, copy_sign(splat<T>(1), distance)) * d;
-        T* d_query = w.d_queries + c * lanes + j;
-        store(d_query, load(d_query) + towards);
-        sum += towards;
+        of_query += towards;
+        of_keys[i] += towards;
       }
-      d_k[i * padded<T>(p.width) + c] -= simd::sum(sum);
+      store(d_query, begins ? of_query : load(d_query) + of_query);
     }
+    for (std::int64_t i = 0; i < count; ++i) d_k[i * padded<T>(p.width) + c] -= simd::sum(of_keys[i]);
+  }
 }
 
 /// Recomputes the weights of a tile and turns the products of values and d_out into gradients of the scores.
@@ -200,7 +213,7 @@ void prepare(const AttentionBackward<T>& b, const Block<T>& block, Workspace<T>&
   load_transposed(d_out, value_row, block.rows, p.value_width, T(1), w.d_out, lanes);
   load_transposed<T>(p.out + block.query_offset(p, p.value_width), value_row, block.rows, p.value_width, T(1), w.out,
                      lanes);
-  if (p.score != AttentionScore::dot_product || block.most == 0) std::fill_n(w.d_queries, p.width * lanes, T(0));
+  if (p.score == AttentionScore::uniform || block.most == 0) std::fill_n(w.d_queries, p.width * lanes, T(0));
   for (std::int64_t j = 0; j < lanes; j += Simd<T>::kLanes) {
     Vec<T> mean{};  // in the order of the products it is subtracted from
     for (std::int64_t c = 0; c < p.value_width; ++c)
@@ -225,9 +238,10 @@ void attend_backward(const AttentionBackward<T>& b, const Block<T>& block, Works
                                         w.query_rows),
                    d_out = whole_rows(b.d_out + block.query_offset(p, p.value_width), p.heads * p.value_width,
                                       p.value_width, block, w.d_out_rows);
-  const std::int64_t step = tile_step(block.most, kTileKeys);
+  const std::int64_t step = tile_step(block.most, kTileKeys), span = step * kSpanTiles;
   for (std::int64_t first = 0; first < block.most; first += step) {
     const std::int64_t count = min(step, block.most - first);
+    const bool begins = first % span == 0;
     const T* tile = at.keys + first * at.row;
     score_tile(p, block, tile, at.row, count, w.queries, w.weights);
     gemm_tile::multiply_registers<T, gemm_tile::Start::zero>(
@@ -238,38 +252,49 @@ void attend_backward(const AttentionBackward<T>& b, const Block<T>& block, Works
     if (p.score == AttentionScore::dot_product) {
       add_product(block, count, w.d_scores, queries, padded_row, d.d_k + first * padded_row);
       const gemm_tile::Registers<T> product{count, tile, 1, at.row, w.d_scores, lanes, w.d_queries, lanes};
-      if (first == 0)
+      if (begins)
         gemm_tile::multiply_registers<T, gemm_tile::Start::zero>(p.width, block.vectors, product);
       else
         gemm_tile::multiply_registers<T, gemm_tile::Start::c>(p.width, block.vectors, product);
     } else if (p.score == AttentionScore::laplace) {
-      laplace_gradients(p, block, tile, at.row, count, w, d.d_k + first * padded_row);
+      laplace_gradients(p, block, tile, at.row, count, begins, w, d.d_k + first * padded_row);
     }
+    if (block.most > span && ((first + step) % span == 0 || first + step >= block.most))
+      add_span(w.d_queries, p.width * lanes, first < span, w.earlier_d_queries);
   }
+  if (block.most > span) std::swap(w.d_queries, w.earlier_d_queries);
   std::fill_n(w.mean, lanes, score_factor(p));
   store_transposed(w.d_queries, lanes, block.rows, p.width, w.mean, b.d_q + block.query_offset(p, p.width),
                    p.heads * p.width);
 }
 
-/// Rows [begin, end) of the queries of one head.
+/// Computes the gradients of rows [begin, end) of the queries of one head, and their part of the gradients of its keys
+/// and values.
 template <class T>
 void attend_backward(const AttentionBackward<T>& b, std::int64_t head, std::int64_t begin, std::int64_t end,
                      Workspace<T>& w, T* key_gradients) {
   const AttentionForward<T>& p = b.forward;
-  constexpr std::int64_t kRows = Block<T>::kMostLanes;
-  std::fill_n(key_gradients, KeyGradients<T>::size(p), T(0));
+  constexpr std::int64_t kRows = Block<T>::kMostLanes, kSpanRows = kSpanBlocks * kRows;
+  const std::int64_t size = KeyGradients<T>::size(p);
+  std::fill_n(key_gradients, size, T(0));
   const auto clean = [&b, &p](const Block<T>& block) {
     const std::int64_t row = p.heads * p.width, value_row = p.heads * p.value_width;
     return all_finite(p.k + key_offset(p, block.batch, block.head, p.width), block.least, block.most, row, p.width) &&
            all_finite(p.q + block.query_offset(p, p.width), 0, block.rows, row, p.width) &&
            all_finite(b.d_out + block.query_offset(p, p.value_width), 0, block.rows, value_row, p.value_width);
   };
-  for (std::int64_t first = begin; first < end; first += kRows)
-    for_runs(p, Block<T>(p, head / p.heads, head % p.heads, first, min(kRows, end - first)), clean,
-             [&](const Block<T>& block) { attend_backward(b, block, w, KeyGradients<T>(p, key_gradients)); });
+  for (std::int64_t span = begin; span < end; span += kSpanRows) {
+    T* sums = span == begin ? key_gradients : w.span_sums(size);
+    if (span > begin) std::fill_n(sums, size, T(0));
+    const std::int64_t span_end = min(span + kSpanRows, end);
+    for (std::int64_t first = span; first < span_end; first += kRows)
+      for_runs(p, Block<T>(p, head / p.heads, head % p.heads, first, min(kRows, span_end - first)), clean,
+               [&](const Block<T>& block) { attend_backward(b, block, w, KeyGradients<T>(p, sums)); });
+    if (span > begin) add_span(sums, size, false, key_gradients);
+  }
 }
 
-/// Adds up the parts (segments, keys, padded width) and brings `factor` times the sum to its place.
+/// Writes `factor` times the sum of the parts (segments, keys, padded width) to `out`.
 template <class T>
 void store_sum(const T* parts, std::int64_t segments, std::int64_t segment_size, std::int64_t keys, std::int64_t width,
                T factor, T* out, std::int64_t stride) {
@@ -292,8 +317,8 @@ void store_key_gradients(const AttentionBackward<T>& b, std::int64_t head, const
             b.d_v + key_offset(p, batch, h, p.value_width), p.heads * p.value_width);
 }
 
-/// Parts of the queries of one head that get copies of `bytes` each. Depends on sizes alone, so that results are the
-/// same bits for any number of threads.
+/// Returns into how many parts the queries of a head are cut, each with its own copy (`bytes`) of the gradients of keys
+/// and values. The number depends on sizes alone, so that results are the same bits for any number of threads.
 std::int64_t segments_of_head(std::int64_t heads, std::int64_t blocks, std::int64_t bytes) {
   if (heads >= kUnits) return 1;
   const std::int64_t affordable = kMostCopyBytes / max(max(heads, 1) * bytes, 1);

@@ -17,28 +17,28 @@ class Workspace {
   static constexpr std::int64_t kLanes = Block<T>::kMostLanes;
 
   explicit Workspace(const AttentionForward<T>& p)
-      : buffer_(static_cast<std::size_t>((p.width + p.value_width + kTileKeys + 3) * kLanes) * sizeof(T)),
+      : buffer_(static_cast<std::size_t>((p.width + 2 * (p.value_width + 1) + kTileKeys + 2) * kLanes) * sizeof(T)),
         queries(reinterpret_cast<T*>(buffer_.data())),
-        out(queries + p.width * kLanes),
-        scores(out + p.value_width * kLanes),
+        sums(queries + p.width * kLanes),
+        earlier(sums + (p.value_width + 1) * kLanes),
+        scores(earlier + (p.value_width + 1) * kLanes),
         top(scores + kTileKeys * kLanes),
-        total(top + kLanes),
-        visible(total + kLanes) {}
+        visible(top + kLanes) {}
 
  private:
   Buffer buffer_;
 
  public:
   T* queries;  // (width, lanes)
-  T* out;      // (value width, lanes)
+  T* sums;     // (value width + 1, lanes): Σ weight · value and, in the last row, Σ weight over the keys of a span
+  T* earlier;  // the same over the spans before
   T* scores;   // (keys of a tile, lanes)
   T* top;      // largest score so far
-  T* total;    // sum of 2^(score − top) so far
   T* visible;  // keys of a tile that a lane sees
 };
 
-/// Turns a column of scores, one register wide, into weights relative to the new maximum; returns what the sums so far
-/// are to be multiplied with.
+/// Turns a column of scores, one register wide, into weights relative to the new maximum. Returns the factor that
+/// brings sums so far to that maximum.
 template <class T>
 Vec<T> weigh(T* scores, std::int64_t count, std::int64_t lanes, T* top, T* total) {
   constexpr T kLowest = -std::numeric_limits<T>::infinity();
@@ -73,13 +73,13 @@ Vec<T> weigh(T* scores, std::int64_t count, std::int64_t lanes, T* top, T* total
   return factor;
 }
 
-/// Whether the maxima are what they were.
+/// Returns whether no maximum has changed.
 template <class V>
 bool all_ones(V factors) {
   return sum(select(factors == 1, V{}, splat<ScalarOf<V>>(1))) == 0;
 }
 
-/// −∞ for the keys that a lane does not see.
+/// Sets the scores of keys that a lane does not see to −∞.
 template <class T>
 void hide(T* scores, std::int64_t count, std::int64_t lanes, const T* visible) {
   const Vec<T> lowest = splat<T>(-std::numeric_limits<T>::infinity());
@@ -91,17 +91,55 @@ void hide(T* scores, std::int64_t count, std::int64_t lanes, const T* visible) {
 }
 
 template <class T>
-void attend(const AttentionForward<T>& p, const Block<T>& block, Workspace<T>& w) {
-  constexpr std::int64_t kLanes = Simd<T>::kLanes;
+void rescale(T* sums, std::int64_t rows, std::int64_t lanes, Vec<T> factor) {
+  for (std::int64_t i = 0; i < rows; ++i) store(sums + i * lanes, load(sums + i * lanes) * factor);
+}
+
+/// Weighs the scores of a tile and adds its values. `begins` a span, `spans` have ended before.
+template <class T>
+void add_tile(const AttentionForward<T>& p, const Block<T>& block, const HeadView<T>& at, std::int64_t first,
+              std::int64_t count, bool begins, std::int64_t spans, Workspace<T>& w) {
   const std::int64_t lanes = block.lanes();
+  T* total = w.sums + p.value_width * lanes;
+  if (begins) std::fill_n(total, lanes, T(0));
+  for (std::int64_t j = 0; j < lanes; j += Simd<T>::kLanes) {
+    const Vec<T> factor = weigh(w.scores + j, count, lanes, w.top + j, total + j);
+    if (first == 0 || all_ones(factor)) continue;
+    if (!begins) rescale(w.sums + j, p.value_width, lanes, factor);
+    if (spans > 0) rescale(w.earlier + j, p.value_width + 1, lanes, factor);
+  }
+  const gemm_tile::Registers<T> product{
+      count, at.values + first * at.value_row, 1, at.value_row, w.scores, lanes, w.sums, lanes};
+  if (begins)
+    gemm_tile::multiply_registers<T, gemm_tile::Start::zero>(p.value_width, block.vectors, product);
+  else
+    gemm_tile::multiply_registers<T, gemm_tile::Start::c>(p.value_width, block.vectors, product);
+}
+
+template <class T>
+void store_block(const AttentionForward<T>& p, const Block<T>& block, Workspace<T>& w) {
+  const std::int64_t lanes = block.lanes();
+  T* totals = w.sums + p.value_width * lanes;
+  for (std::int64_t j = 0; j < lanes; j += Simd<T>::kLanes) {
+    const Vec<T> total = load(totals + j);
+    store(totals + j, select(total == 0, Vec<T>{}, 1 / total));
+    store(w.top + j, load(w.top + j) + log(total) * static_cast<T>(kLog2E));
+  }
+  store_transposed(w.sums, lanes, block.rows, p.value_width, totals, p.out + block.query_offset(p, p.value_width),
+                   p.heads * p.value_width);
+  if (p.log2_sum) std::copy_n(w.top, block.rows, p.log2_sum + block.row_offset(p));
+}
+
+template <class T>
+void attend(const AttentionForward<T>& p, const Block<T>& block, Workspace<T>& w) {
+  const std::int64_t lanes = block.lanes(), size = (p.value_width + 1) * lanes;
   const HeadView<T> at(p, block.batch, block.head);
   load_transposed(p.q + block.query_offset(p, p.width), p.heads * p.width, block.rows, p.width, query_factor(p),
                   w.queries, lanes);
   std::fill_n(w.top, lanes, -std::numeric_limits<T>::infinity());
-  std::fill_n(w.total, lanes, T(0));
-  if (block.most == 0) std::fill_n(w.out, p.value_width * lanes, T(0));
+  if (block.most == 0) std::fill_n(w.sums, size, T(0));
 
-  const std::int64_t step = tile_step(block.most, kTileKeys);
+  const std::int64_t step = tile_step(block.most, kTileKeys), span = step * kSpanTiles;
   for (std::int64_t first = 0; first < block.most; first += step) {
     const std::int64_t count = min(step, block.most - first);
     score_tile(p, block, at.keys + first * at.row, at.row, count, w.queries, w.scores);
@@ -109,28 +147,12 @@ void attend(const AttentionForward<T>& p, const Block<T>& block, Workspace<T>& w
       visible_in_tile(block, first, count, w.visible);
       hide(w.scores, count, lanes, w.visible);
     }
-    for (std::int64_t j = 0; j < lanes; j += kLanes) {
-      const Vec<T> factor = weigh(w.scores + j, count, lanes, w.top + j, w.total + j);
-      if (first > 0 && !all_ones(factor))
-        for (std::int64_t c = 0; c < p.value_width; ++c)
-          store(w.out + c * lanes + j, load(w.out + c * lanes + j) * factor);
-    }
-    const gemm_tile::Registers<T> product{
-        count, at.values + first * at.value_row, 1, at.value_row, w.scores, lanes, w.out, lanes};
-    if (first == 0)
-      gemm_tile::multiply_registers<T, gemm_tile::Start::zero>(p.value_width, block.vectors, product);
-    else
-      gemm_tile::multiply_registers<T, gemm_tile::Start::c>(p.value_width, block.vectors, product);
+    add_tile(p, block, at, first, count, first % span == 0, first / span, w);
+    if (block.most > span && ((first + step) % span == 0 || first + step >= block.most))
+      add_span(w.sums, size, first < span, w.earlier);
   }
-
-  for (std::int64_t j = 0; j < lanes; j += kLanes) {
-    const Vec<T> total = load(w.total + j);
-    store(w.total + j, select(total == 0, Vec<T>{}, 1 / total));
-    store(w.top + j, load(w.top + j) + log(total) * static_cast<T>(kLog2E));
-  }
-  store_transposed(w.out, lanes, block.rows, p.value_width, w.total, p.out + block.query_offset(p, p.value_width),
-                   p.heads * p.value_width);
-  if (p.log2_sum) std::copy_n(w.top, block.rows, p.log2_sum + block.row_offset(p));
+  if (block.most > span) std::swap(w.sums, w.earlier);
+  store_block(p, block, w);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #pragma once
 
-// Blocks of queries, one query to a lane, so that maxima, sums and exponentials of a row never cross lanes. Included by
-// kernel sources only.
+// Blocks of queries, one query to a lane: maxima, sums and exponentials of a row never cross lanes. Included by kernel
+// sources only.
 
 #include <algorithm>
 
@@ -56,8 +56,8 @@ struct Block {
 
   std::int64_t batch, head, begin, rows;
   int vectors;
-  std::int64_t least, most = 0;      // keys that a row sees at least and at most
-  std::int64_t visible[kMostLanes];  // by each row; set where the two differ
+  std::int64_t least, most = 0;      // least and largest number of keys that a row sees
+  std::int64_t visible[kMostLanes];  // number of keys that each row sees; set only if `least` and `most` may differ
 };
 
 /// Returns the start of the keys (or values) of one head in an array of (batch, keys, heads · width).
@@ -81,8 +81,8 @@ struct HeadView {
   std::int64_t row, value_row;
 };
 
-/// Calls f(block) for the rows of a block, or, where some of them do not see all that the others see and `clean(block)`
-/// is false, for each run of rows that see the same. A weight of 0 does not silence a NaN: such runs never meet it.
+/// Calls f(block) once if all rows see the same keys or `clean(block)` is true. Else calls f for each run of rows that
+/// see the same keys, so that no row multiplies a NaN that it does not see with a weight of 0.
 template <class T, class Clean, class F>
 [[gnu::always_inline]] inline void for_runs(const AttentionForward<T>& p, const Block<T>& block, Clean clean, F f) {
   if (block.least == block.most || clean(block)) return f(block);
@@ -92,7 +92,7 @@ template <class T, class Clean, class F>
   }
 }
 
-/// Whether rows [begin, end) of x hold finite numbers only.
+/// Returns whether rows [begin, end) of x hold only finite numbers.
 template <class T, Isa isa = kIsa>
 bool all_finite(const T* x, std::int64_t begin, std::int64_t end, std::int64_t stride, std::int64_t width) {
   Vec<T> sum{};  // 0 · x is NaN where x is not finite
@@ -101,12 +101,23 @@ bool all_finite(const T* x, std::int64_t begin, std::int64_t end, std::int64_t s
   return simd::sum(sum) == 0;
 }
 
-/// Keys of a tile when `keys` of them are cut into tiles of about equal size, none larger than `largest`.
+/// Returns the size of tiles when `keys` keys are cut into tiles of about equal size, at most `largest`.
 [[gnu::always_inline]] inline std::int64_t tile_step(std::int64_t keys, std::int64_t largest) {
   return divide_up(keys, max(divide_up(keys, largest), 1));
 }
 
-/// For each lane how many of the keys [first, first + count) it sees.
+/// A sum over many keys is taken in two levels: so many tiles are summed from zero, and their sum is added to that of
+/// the tiles before. Otherwise the rounding of a long sum would exceed its last terms.
+constexpr std::int64_t kSpanTiles = 128;
+
+/// earlier += sums, or = sums if there is nothing `earlier`. Arrays consist of whole registers.
+template <class T>
+[[gnu::always_inline]] inline void add_span(const T* sums, std::int64_t size, bool first, T* earlier) {
+  for (std::int64_t i = 0; i < size; i += Simd<T>::kLanes)
+    store(earlier + i, first ? load(sums + i) : load(earlier + i) + load(sums + i));
+}
+
+/// Writes for each lane how many of the keys [first, first + count) it sees.
 template <class T>
 [[gnu::always_inline]] inline void visible_in_tile(const Block<T>& block, std::int64_t first, std::int64_t count,
                                                    T* out) {
@@ -114,13 +125,13 @@ template <class T>
     out[i] = static_cast<T>(max(std::int64_t{0}, min(count, block.visible[i] - first)));
 }
 
-/// Returns the factor of queries before they are transposed.
+/// Returns the factor that queries are multiplied with when they are loaded.
 template <class T>
 [[gnu::always_inline]] inline T query_factor(const AttentionForward<T>& p) {
   return p.score == AttentionScore::dot_product ? static_cast<T>(p.scale * kLog2E) : T(1);
 }
 
-/// −scale · log₂e · Σ |k − q|.
+/// Computes −scale · log₂e · Σ |k − q|.
 template <class T, Isa isa = kIsa>
 void laplace_scores(const AttentionForward<T>& p, const Block<T>& block, const T* keys, std::int64_t row,
                     std::int64_t count, const T* queries, T* scores) {
@@ -134,8 +145,8 @@ void laplace_scores(const AttentionForward<T>& p, const Block<T>& block, const T
     }
 }
 
-/// scores(i, lane) in units of log 2 for `count` keys, `row` apart; `queries` (width, lanes) as load_transposed makes
-/// them.
+/// Computes scores (keys, lanes) in units of log 2 for `count` keys, which lie `row` elements apart, and `queries`
+/// (width, lanes).
 template <class T>
 [[gnu::always_inline]] inline void score_tile(const AttentionForward<T>& p, const Block<T>& block, const T* keys,
                                               std::int64_t row, std::int64_t count, const T* queries, T* scores) {

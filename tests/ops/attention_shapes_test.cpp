@@ -181,6 +181,58 @@ TEST_CASE_TEMPLATE("attention shapes: the log-sum-exp of many keys and its gradi
   for (const double value : doubles(found[3])) CHECK(value == 0);
 }
 
+TEST_CASE("attention shapes: sums over many keys lose no digits") {
+  // Equal terms are the worst case: each addition to a long sum rounds in the same direction.
+  const bool cpu = default_device() == Device::cpu;
+  const std::int64_t heads = cpu ? 1 : 8, keys = cpu ? 1'000'000 : 40'000;  // 8 heads keep a GPU from cutting the keys
+  for (const std::int64_t width : {4, 132}) {
+    if (cpu && width > 4) continue;  // for a GPU's kernels of wide heads
+    for (const AttentionScore score : {AttentionScore::dot_product, AttentionScore::laplace}) {
+      CAPTURE(width);
+      CAPTURE(static_cast<int>(score));
+      Tensor q = Tensor::zeros({heads, 1, width}, DType::float32),
+             k = Tensor::empty({heads, keys, width}, DType::float32, Device::cpu), v = k.clone();
+      for (std::int64_t i = 0; i < k.numel(); ++i) {
+        const bool even = i / width % 2 == 0;
+        k.data<float>()[i] = even ? 1 : -1;
+        v.data<float>()[i] = even ? 0.3F : 0.1F;
+      }
+      k = k.to(default_device());
+      v = v.to(default_device());
+      Tape tape;
+      tape.watch(q);
+      AttentionState state;
+      {
+        const Recording on(tape);
+        state = incremental_cross_attention(q, k, v, PrefixMask::all(), {.scale = 0.5, .score = score});
+      }
+      for (const double x : doubles(state.mean)) CHECK(std::abs(x - 0.2) <= 0.2 * 1e-5);
+      for (const double x : doubles(masked_attention(q, k, v, PrefixMask::all(), {.scale = 0.5, .score = score})))
+        CHECK(std::abs(x - 0.2) <= 0.2 * 1e-5);
+      // All weights are 1 / keys, the gradient of a score is ±0.1 · width / keys, and keys have the same sign.
+      const double slope = 0.5 * 0.1 * static_cast<double>(width);
+      const Tensor d_q = tape.backward(state.mean, Tensor::full(state.mean.shape(), 1)).of(q);
+      for (const double x : doubles(d_q)) CHECK(std::abs(x - slope) <= slope * 3e-5);
+    }
+  }
+}
+
+TEST_CASE("attention shapes: sums over many queries lose no digits") {
+  const std::int64_t heads = 16, queries = default_device() == Device::cpu ? 500'000 : 20'000;
+  Tensor k = Tensor::full({heads, 1, 1}, 1), v = k.clone();
+  const Tensor q = Tensor::full({heads, queries, 1}, 1);
+  Tape tape;
+  tape.watch(v);
+  Tensor out;
+  {
+    const Recording on(tape);
+    out = masked_attention(q, k, v, PrefixMask::all(), {});
+  }
+  const Tensor d_v = tape.backward(out, Tensor::full(out.shape(), 0.1)).of(v);
+  const double sum = static_cast<double>(queries) * double{0.1F};
+  for (const double x : doubles(d_v)) CHECK(std::abs(x - sum) <= sum * 1e-5);
+}
+
 TEST_CASE("attention shapes: parts of the queries have copies of key gradients, of at most 256 MiB") {
   const OnCpu cpu;
   const auto peak_of = [](std::int64_t keys) {
