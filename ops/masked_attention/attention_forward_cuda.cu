@@ -15,7 +15,7 @@ struct Result {
   T* log2_sum;  // may be null
 };
 
-/// A lane group's queries and their sums so far.
+/// A lane group's queries and their sums over the keys of a span.
 template <class L>
 struct Queries {
   using T = typename L::T;
@@ -24,10 +24,12 @@ struct Queries {
   T sums[L::kRows][L::kChannels] = {};  // Σ weight · value
   T top[L::kRows];                      // largest score so far
   T total[L::kRows] = {};               // Σ weight, of the keys whose weights this lane computes
-  int visible[L::kRows];                // keys of the tile
+  T earlier_top[L::kRows];              // of the spans before, whose sums are in the output
+  T earlier_total[L::kRows] = {};
+  int visible[L::kRows];  // keys of the tile
 };
 
-/// Takes the keys of one step. Slices keep maxima of their own.
+/// Processes the keys of one step. Each slice keeps its own maxima.
 template <class L, bool kLaplace, bool kMasked>
 __device__ __forceinline__ void attend_step(const Lane<L>& lane, const typename L::T* keys, const typename L::T* values,
                                             int turn, typename L::T distance_factor, Queries<L>& q) {
@@ -65,26 +67,37 @@ __device__ __forceinline__ void attend_step(const Lane<L>& lane, const typename 
   add_points<L, kMasked>(lane, values, turn, weights, sees, q.sums);
 }
 
-/// Brings the slices together and writes output and log-sum-exp.
+/// Brings the slices together and adds their sums over a span of keys to those of the spans before. The last span also
+/// divides by the sum of the weights and writes the log-sum-exp.
 template <class L>
-__device__ void finish(const AttentionForward<typename L::T>& p, const Lane<L>& lane, std::int64_t unit,
-                       std::int64_t first, Queries<L>& q, const Result<typename L::T>& to) {
+__device__ void end_span(const AttentionForward<typename L::T>& p, const Lane<L>& lane, const OwnedQueries& owned,
+                         int span, bool last, Queries<L>& q, const Result<typename L::T>& to) {
   using T = typename L::T;
+  T before[L::kRows];  // factors of the earlier sums
 #pragma unroll
   for (int r = 0; r < L::kRows; ++r) {
     constexpr int kSlice = L::kGroup * L::kOwners;  // lanes between slices
-    T top = q.top[r], total = q.total[r];
+    T top = q.top[r];
 #pragma unroll
     for (int step = 1; step < L::kSlices; step *= 2) top = maximum(__shfl_xor_sync(kAllLanes, top, step * kSlice), top);
-    const T factor = exponential2(q.top[r] - (top == -infinity<T>() ? T(0) : top));
-    total = row_sum<L>(total * factor);
-    const T share = total == 0 ? T(0) : factor / total;
+    const T shift = top == -infinity<T>() ? T(0) : top;
+    T factor = exponential2(q.top[r] - shift), total = row_sum<L>(q.total[r] * factor);
+    before[r] = exponential2(q.earlier_top[r] - shift);
+    if (span > 0) total += q.earlier_total[r] * before[r];
+    q.earlier_top[r] = top;
+    q.earlier_total[r] = total;
+    q.total[r] = 0;
+    if (last) {
+      factor = total == 0 ? T(0) : factor / total;
+      before[r] = total == 0 ? T(0) : before[r] / total;
+    }
 #pragma unroll
-    for (int c = 0; c < L::kChannels; ++c) q.sums[r][c] *= share;
-    if (to.log2_sum && lane.channel == 0 && lane.slice == 0 && first + r < p.queries)
-      to.log2_sum[unit * p.queries + first + r] = log2_of_sum(top, total);
+    for (int c = 0; c < L::kChannels; ++c) q.sums[r][c] *= factor;
+    if (last && to.log2_sum && lane.channel == 0 && lane.slice == 0 && owned.first + r < p.queries)
+      to.log2_sum[owned.unit * p.queries + owned.first + r] = log2_of_sum(top, total);
   }
-  store_rows(q.sums, lane, first, p.queries, PointView<T>(to.out, p.queries, p.heads, p.value_width, unit));
+  store_rows(q.sums, lane, owned.first, p.queries, PointView<T>(to.out, p.queries, p.heads, p.value_width, owned.unit),
+             span > 0, before);
 }
 
 /// One block: a tile of the queries of one head (x), and one segment of the keys (y).
@@ -98,14 +111,17 @@ __global__ void __launch_bounds__(kMostWarps* kWarp)
   load_rows(PointView<const T>(p.q, p.queries, p.heads, p.width, owned.unit), lane, owned.first, p.queries,
             query_factor<T, kLaplace>(p), q.channels);
 #pragma unroll
-  for (int r = 0; r < L::kRows; ++r) q.top[r] = -infinity<T>();
-  const auto factor = static_cast<T>(-p.scale * kLog2E);
-  for_key_turns<L>(p, spread, owned, q.visible, [&](const T* keys, const T* values, int turn, auto masked) {
-    attend_step<L, kLaplace, decltype(masked)::value>(lane, keys, values, turn, factor, q);
-  });
+  for (int r = 0; r < L::kRows; ++r) q.top[r] = q.earlier_top[r] = -infinity<T>();
   to.out += blockIdx.y * (p.batch * p.queries * p.heads * p.value_width);
   if (to.log2_sum) to.log2_sum += blockIdx.y * (p.batch * p.heads * p.queries);
-  finish(p, lane, owned.unit, owned.first, q, to);
+  const auto factor = static_cast<T>(-p.scale * kLog2E);
+  const int spans = for_key_turns<L>(
+      p, spread, owned, q.visible,
+      [&](const T* keys, const T* values, int turn, auto masked) {
+        attend_step<L, kLaplace, decltype(masked)::value>(lane, keys, values, turn, factor, q);
+      },
+      [&](int span) { end_span(p, lane, owned, span, false, q, to); });
+  end_span(p, lane, owned, spans, true, q, to);
 }
 
 /// The shares of all segments in one row, and the row's log-sum-exp.

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "npzoo/ops/masked_attention/tiles_cuda.h"
+#include "npzoo/ops/masked_attention/spread_cuda.h"
 
 namespace npzoo {
 

@@ -12,7 +12,7 @@ struct Keys {
 
   T channels[L::kRows][L::kChannels];
   T values[L::kRows][L::kChannels];
-  T d_k[L::kRows][L::kChannels] = {};
+  T d_k[L::kRows][L::kChannels] = {};  // over the queries of a span
   T d_v[L::kRows][L::kChannels] = {};
 };
 
@@ -131,7 +131,16 @@ __global__ void __launch_bounds__(kMostWarps* kWarp)
   load_rows(PointView<const T>(p.v, p.keys, p.heads, p.value_width, unit), lane, first, p.keys, T(1), k.values);
   const auto distance_factor = static_cast<T>(-p.scale * kLog2E);
   const std::int64_t begin = blockIdx.y * spread.length, end = min(begin + spread.length, p.queries);
+  const std::int64_t points = p.batch * p.keys * p.heads;
+  const PointView<T> d_k(to.d_k + blockIdx.y * (points * p.width), p.keys, p.heads, p.width, unit),
+      d_v(to.d_v + blockIdx.y * (points * p.value_width), p.keys, p.heads, p.value_width, unit);
+  const auto end_span = [&](bool adds, T scale) {
+    store_rows(k.d_k, lane, first, p.keys, d_k, adds, scale);
+    store_rows(k.d_v, lane, first, p.keys, d_v, adds, T(1));
+  };
+  static_assert(kSpanPoints % L::kTile == 0);
   for (std::int64_t at = begin; at < end; at += L::kTile) {
+    if (at > begin && (at - begin) % kSpanPoints == 0) end_span(at - begin > kSpanPoints, T(1));
     const int count = static_cast<int>(min(std::int64_t{L::kTile}, end - at));
     tile.visible = visible + (at - begin) / L::kTile % 2 * L::kTile;
     if (stage_queries<L, kLaplace>(b, means, unit, at, count, block_first, keys, tile))
@@ -139,17 +148,7 @@ __global__ void __launch_bounds__(kMostWarps* kWarp)
                                 k);
   }
   // Queries in the tiles have been multiplied with scale · log₂e already.
-  const auto scale = kLaplace ? static_cast<T>(p.scale) : static_cast<T>(kLn2);
-#pragma unroll
-  for (int r = 0; r < L::kRows; ++r) {
-#pragma unroll
-    for (int c = 0; c < L::kChannels; ++c) k.d_k[r][c] *= scale;
-  }
-  const std::int64_t points = p.batch * p.keys * p.heads;
-  store_rows(k.d_k, lane, first, p.keys,
-             PointView<T>(to.d_k + blockIdx.y * (points * p.width), p.keys, p.heads, p.width, unit));
-  store_rows(k.d_v, lane, first, p.keys,
-             PointView<T>(to.d_v + blockIdx.y * (points * p.value_width), p.keys, p.heads, p.value_width, unit));
+  end_span(end - begin > kSpanPoints, kLaplace ? static_cast<T>(p.scale) : static_cast<T>(kLn2));
 }
 
 }  // namespace

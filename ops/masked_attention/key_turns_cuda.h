@@ -2,9 +2,7 @@
 
 // The loop of a block of queries over its segment of the keys. Included by kernel sources only.
 
-#include <type_traits>
-
-#include "npzoo/ops/masked_attention/tiles_cuda.h"
+#include "npzoo/ops/masked_attention/spread_cuda.h"
 
 namespace npzoo {
 
@@ -21,12 +19,14 @@ struct OwnedQueries {
   std::int64_t first;  // the first of L::kRows
 };
 
-/// Brings keys and values to shared memory, tile by tile, and calls step(keys, values, turn, masked) for each turn that
-/// a row of the warp sees: with std::false_type where all rows see all of it, else with std::true_type, and `visible`
-/// is how many keys of the tile each row sees.
-template <class L, class Step>
-__device__ __forceinline__ void for_key_turns(const AttentionForward<typename L::T>& p, const Spread& spread,
-                                              const OwnedQueries& owned, int (&visible)[L::kRows], const Step& step) {
+/// Copies keys and values to shared memory, tile by tile, and calls step(keys, values, turn, masked) for each turn that
+/// a row of the warp sees: with std::false_type if all rows see all its keys, else with std::true_type. `visible` is
+/// then the number of keys of the tile that each row sees. Calls end_span(number of the span) between spans; the caller
+/// ends the last span, whose number is returned.
+template <class L, class Step, class EndSpan>
+__device__ __forceinline__ int for_key_turns(const AttentionForward<typename L::T>& p, const Spread& spread,
+                                             const OwnedQueries& owned, int (&visible)[L::kRows], const Step& step,
+                                             const EndSpan& end_span) {
   using T = typename L::T;
   T* keys = shared_memory<T>();
   T* values = keys + L::kTile * L::kStride;
@@ -36,7 +36,10 @@ __device__ __forceinline__ void for_key_turns(const AttentionForward<typename L:
   const Sight<L> sight(p, owned.unit, owned.first);
   const std::int64_t begin = blockIdx.y * spread.length,
                      end = min(begin + spread.length, most_of_block(sight.most, block_most));
+  static_assert(kSpanPoints % L::kTile == 0);
+  int span = 0;
   for (std::int64_t tile = begin; tile < end; tile += L::kTile) {
+    if (tile > begin && (tile - begin) % kSpanPoints == 0) end_span(span++);
     const int count = static_cast<int>(min(std::int64_t{L::kTile}, end - tile));
     if (tile > begin) __syncthreads();
     stage<L>(k, tile, count, T(1), keys);
@@ -52,6 +55,7 @@ __device__ __forceinline__ void for_key_turns(const AttentionForward<typename L:
         step(keys, values, turn, std::true_type());
     }
   }
+  return span;
 }
 
 }  // namespace

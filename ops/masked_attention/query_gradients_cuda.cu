@@ -13,11 +13,12 @@ struct Queries {
 
   T channels[L::kRows][L::kChannels];
   T d_out[L::kRows][L::kChannels];
-  T sums[L::kRows][L::kChannels] = {};  // Σ d_score · key
+  T sums[L::kRows][L::kChannels] = {};  // Σ d_score · key over a span of keys
   T log2_sum[L::kRows];
   T mean[L::kRows];
-  T total[L::kRows] = {};  // Σ weight, of the keys whose weights this lane computes
-  int visible[L::kRows];   // keys of the tile
+  T total[L::kRows] = {};    // Σ weight over the span, of the keys whose weights this lane computes
+  T earlier[L::kRows] = {};  // Σ weight over the spans before
+  int visible[L::kRows];     // keys of the tile
 };
 
 template <class L, bool kLaplace, bool kMasked>
@@ -78,23 +79,30 @@ struct Result {
   T* totals;  // of the weights; null: the sums are over all keys, and divided by it
 };
 
-/// Weights add up to 1 except for the rounding of the log-sum-exp, which all weights of a row share: the division
-/// removes it.
+/// Adds the sums over a span of keys to those of the spans before.
+///
+/// The weights of a row add up to 1, except for the rounding of the log-sum-exp, which they share. The last span
+/// divides by their sum, which removes that rounding.
 template <class L>
-__device__ void finish(const AttentionForward<typename L::T>& p, const Lane<L>& lane, std::int64_t unit,
-                       std::int64_t first, Queries<L>& q, Result<typename L::T> to) {
+__device__ void end_span(const AttentionForward<typename L::T>& p, const Lane<L>& lane, const OwnedQueries& owned,
+                         int span, bool last, Queries<L>& q, const Result<typename L::T>& to) {
   using T = typename L::T;
+  T factors[L::kRows];
 #pragma unroll
   for (int r = 0; r < L::kRows; ++r) {
-    const T total = row_sum<L>(q.total[r]);
-    const T factor = to.totals ? T(1) : total == 0 ? T(0) : static_cast<T>(p.scale) / total;
+    q.earlier[r] += q.total[r];
+    q.total[r] = 0;
+    factors[r] = 1;
+    if (!last) continue;
+    const T total = row_sum<L>(q.earlier[r]);
+    if (!to.totals) factors[r] = total == 0 ? T(0) : static_cast<T>(p.scale) / total;
 #pragma unroll
-    for (int c = 0; c < L::kChannels; ++c) q.sums[r][c] *= factor;
-    if (to.totals && lane.channel == 0 && lane.slice == 0 && first + r < p.queries)
-      to.totals[blockIdx.y * (p.batch * p.heads * p.queries) + unit * p.queries + first + r] = total;
+    for (int c = 0; c < L::kChannels; ++c) q.sums[r][c] *= factors[r];
+    if (to.totals && lane.channel == 0 && lane.slice == 0 && owned.first + r < p.queries)
+      to.totals[owned.unit * p.queries + owned.first + r] = total;
   }
-  to.d_q += blockIdx.y * (p.batch * p.queries * p.heads * p.width);
-  store_rows(q.sums, lane, first, p.queries, PointView<T>(to.d_q, p.queries, p.heads, p.width, unit));
+  store_rows(q.sums, lane, owned.first, p.queries, PointView<T>(to.d_q, p.queries, p.heads, p.width, owned.unit),
+             span > 0, factors);
 }
 
 /// One block: a tile of the queries of one head (x), and one segment of the keys (y).
@@ -107,11 +115,16 @@ __global__ void __launch_bounds__(kMostWarps* kWarp)
   const OwnedQueries owned(lane, spread);
   Queries<L> q;
   load_queries<L, kLaplace>(b, lane, owned.unit, owned.first, blockIdx.y == 0 ? means : nullptr, q);
+  to.d_q += blockIdx.y * (p.batch * p.queries * p.heads * p.width);
+  if (to.totals) to.totals += blockIdx.y * (p.batch * p.heads * p.queries);
   const auto factor = static_cast<T>(-p.scale * kLog2E);
-  for_key_turns<L>(p, spread, owned, q.visible, [&](const T* keys, const T* values, int turn, auto masked) {
-    query_step<L, kLaplace, decltype(masked)::value>(lane, keys, values, turn, factor, q);
-  });
-  finish(p, lane, owned.unit, owned.first, q, to);
+  const int spans = for_key_turns<L>(
+      p, spread, owned, q.visible,
+      [&](const T* keys, const T* values, int turn, auto masked) {
+        query_step<L, kLaplace, decltype(masked)::value>(lane, keys, values, turn, factor, q);
+      },
+      [&](int span) { end_span(p, lane, owned, span, false, q, to); });
+  end_span(p, lane, owned, spans, true, q, to);
 }
 
 /// The sum of all segments, times the scale, over the sum of the weights.

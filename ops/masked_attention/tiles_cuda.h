@@ -5,6 +5,8 @@
 // through shared memory, a tile at a time, for all warps of a block. Scores and weights never leave the registers.
 // Included by kernel sources only.
 
+#include <type_traits>
+
 #include "npzoo/engine/cuda/launch.h"
 #include "npzoo/ops/masked_attention/kernels.h"
 
@@ -14,6 +16,9 @@ namespace {
 
 constexpr double kLog2E = 1.44269504088896340736, kLn2 = 0.69314718055994530942;
 constexpr int kMostWarps = 4;  // of a block
+/// A sum over many points is taken in two levels: so many points are summed from zero in registers, and their sum is
+/// added to that of the points before, in memory. Otherwise the rounding of a long sum would exceed its last terms.
+constexpr std::int64_t kSpanPoints = 2048;
 
 /// `width` channels are shared out over lanes with `channels` each, which own `rows` points.
 template <class Element, int width, int channels, int rows>
@@ -77,14 +82,16 @@ struct PointView {
   bool aligned;
 };
 
-/// Channels from `channel` on, 0 behind the last.
+/// Returns the channels from `channel` on; 0 behind the last one.
 template <class T>
-__device__ __forceinline__ Vector<T> load_vector(const PointView<const T>& from, std::int64_t point, int channel) {
+__device__ __forceinline__ Vector<std::remove_const_t<T>> load_vector(const PointView<T>& from, std::int64_t point,
+                                                                      int channel) {
+  using Loaded = Vector<std::remove_const_t<T>>;
   constexpr int kVector = 16 / sizeof(T);
-  Vector<T> result{};
+  Loaded result{};
   const T* at = from.first + point * from.stride + channel;
   if (from.aligned) {
-    if (channel < from.width) result = *reinterpret_cast<const Vector<T>*>(at);
+    if (channel < from.width) result = *reinterpret_cast<const Loaded*>(at);
     return result;
   }
 #pragma unroll
@@ -107,7 +114,7 @@ __device__ __forceinline__ void store_vector(const Vector<T>& value, const Point
     if (channel + i < to.width) at[i] = value.x[i];
 }
 
-/// Brings `count` points to shared memory, times `factor`.
+/// Copies `count` points, times `factor`, to shared memory.
 template <class L>
 __device__ void stage(const PointView<const typename L::T>& from, std::int64_t first, int count, typename L::T factor,
                       typename L::T* to) {
@@ -121,7 +128,7 @@ __device__ void stage(const PointView<const typename L::T>& from, std::int64_t f
   }
 }
 
-/// A lane's channels of the points that it owns, times `factor`; 0 for points that do not exist.
+/// Loads a lane's channels of the points that it owns, times `factor`; 0 for points beyond the last.
 template <class L>
 __device__ void load_rows(const PointView<const typename L::T>& from, const Lane<L>& lane, std::int64_t first,
                           std::int64_t points, typename L::T factor, typename L::T (&rows)[L::kRows][L::kChannels]) {
@@ -137,10 +144,12 @@ __device__ void load_rows(const PointView<const typename L::T>& from, const Lane
   }
 }
 
-/// Adds up the sums of the slices and writes them; each slice writes a part.
+/// Adds up the sums of the slices and writes them; each slice writes a part. If `adds`, adds factors[row] times the
+/// numbers that are there already. Clears the sums.
 template <class L>
 __device__ void store_rows(typename L::T (&rows)[L::kRows][L::kChannels], const Lane<L>& lane, std::int64_t first,
-                           std::int64_t points, const PointView<typename L::T>& to) {
+                           std::int64_t points, const PointView<typename L::T>& to, bool adds,
+                           const typename L::T (&factors)[L::kRows]) {
   constexpr int kCount = L::kRows * L::kChannels, kKept = kCount / L::kSlices;
 #pragma unroll
   for (int step = L::kSlices / 2; step > 0; step /= 2) {
@@ -161,10 +170,37 @@ __device__ void store_rows(typename L::T (&rows)[L::kRows][L::kChannels], const 
     Vector<typename L::T> x;
 #pragma unroll
     for (int e = 0; e < L::kVector; ++e) x.x[e] = rows[(i + e) / L::kChannels][(i + e) % L::kChannels];
-    const std::int64_t point = first + at / L::kChannels;
+    const int row = at / L::kChannels;
     const int channel = (at % L::kChannels / L::kVector * L::kGroup + lane.channel) * L::kVector;
-    if (point < points) store_vector(x, to, point, channel);
+    if (first + row >= points) continue;
+    if (adds) {
+      typename L::T factor = factors[0];
+#pragma unroll
+      for (int r = 1; r < L::kRows; ++r) factor = row == r ? factors[r] : factor;
+      const auto there = load_vector(to, first + row, channel);
+#pragma unroll
+      for (int e = 0; e < L::kVector; ++e) x.x[e] += factor * there.x[e];
+    }
+    store_vector(x, to, first + row, channel);
   }
+#pragma unroll
+  for (int r = 0; r < L::kRows; ++r)
+#pragma unroll
+    for (int c = 0; c < L::kChannels; ++c) rows[r][c] = 0;
+}
+
+/// Writes factor · (sums + the numbers that are there already, if `adds`), and clears the sums.
+template <class L>
+__device__ void store_rows(typename L::T (&rows)[L::kRows][L::kChannels], const Lane<L>& lane, std::int64_t first,
+                           std::int64_t points, const PointView<typename L::T>& to, bool adds, typename L::T factor) {
+  typename L::T factors[L::kRows];
+#pragma unroll
+  for (int r = 0; r < L::kRows; ++r) {
+    factors[r] = factor;
+#pragma unroll
+    for (int c = 0; c < L::kChannels; ++c) rows[r][c] *= factor;
+  }
+  store_rows(rows, lane, first, points, to, adds, factors);
 }
 
 /// The start of a lane's part of a tile in turn `turn`.
@@ -268,7 +304,8 @@ __device__ __forceinline__ void scores(const Lane<L>& lane, const typename L::T*
   share_out(lane, sums, own);
 }
 
-/// Adds weight · point for the points of a step that `sees(i, row)` tells: a weight of 0 does not silence a NaN.
+/// Adds weight · point for the points of a step. If `kMasked`, skips points for which `sees(i, row)` is false: they
+/// have weight 0, but may be NaN.
 template <class L, bool kMasked, class Sees>
 __device__ __forceinline__ void add_points(const Lane<L>& lane, const typename L::T* tile, int turn,
                                            typename L::T (&weights)[L::kOwn][L::kRows], Sees sees,
@@ -316,13 +353,13 @@ __device__ __forceinline__ void add_signs(const Lane<L>& lane, const typename L:
   }
 }
 
-/// How many of the `count` points from `first` on are among the first `visible`.
+/// Returns how many of the `count` points from `first` on are among the first `visible`.
 __device__ inline int visible_here(std::int64_t visible, std::int64_t first, int count) {
   return visible <= first ? 0 : static_cast<int>(min(visible - first, std::int64_t{count}));
 }
 
-/// How many keys the queries of a lane group see, and those of the warp at most and at least. Queries that do not exist
-/// see what is there.
+/// The number of keys that each query of a lane group sees, and the largest and the least number of the warp's queries.
+/// Rows beyond the last query count as seeing all keys.
 template <class L>
 struct Sight {
   template <class T>
@@ -341,7 +378,7 @@ struct Sight {
   std::int64_t visible[L::kRows], most, least;
 };
 
-/// The largest that a warp of the block has. `memory` is one number for each warp.
+/// Returns the largest value of all warps of the block. `memory` holds one number for each warp.
 __device__ inline std::int64_t most_of_block(std::int64_t most, std::int64_t* memory) {
   if (lane_id() == 0) memory[warp_id()] = most;
   __syncthreads();
@@ -349,35 +386,11 @@ __device__ inline std::int64_t most_of_block(std::int64_t most, std::int64_t* me
   return most;
 }
 
-/// The position of the row statistics of channel `i` of an array (batch, queries, heads · width).
+/// Returns the index in (batch, heads, queries) of the row that holds element `i` of (batch, queries, heads · width).
 template <class T>
 __device__ std::int64_t row_of(const AttentionForward<T>& p, std::int64_t i, std::int64_t width) {
   const std::int64_t point = i / width / p.heads, head = i / width % p.heads;
   return (point / p.queries * p.heads + head) * p.queries + point % p.queries;
-}
-
-/// How a kernel is spread over the device: a function of extents and of the device alone.
-struct Spread {
-  std::int64_t tiles;     // blocks for the owned points of one head
-  std::int64_t segments;  // blocks that share the other side
-  std::int64_t length;    // points of a segment
-  int warps;              // of a block
-};
-
-/// `units` heads of `owned` points; fewer warps a block where blocks are few, and segments where that is not enough.
-template <class L>
-Spread spread(const CudaContext<kGpu>& cuda, std::int64_t units, std::int64_t owned, std::int64_t passing) {
-  const auto at_least_one = [](std::int64_t x) { return x > 1 ? x : 1; };
-  const std::int64_t warps_needed = divide_up(owned, L::kWarpRows);
-  int warps = kMostWarps;
-  while (warps > 1 && (warps_needed < warps || units * divide_up(warps_needed, warps) < cuda.multiprocessors))
-    warps /= 2;
-  const std::int64_t tiles = divide_up(warps_needed, warps), blocks = at_least_one(units * tiles);
-  const std::int64_t wanted = divide_up(std::int64_t{cuda.multiprocessors} * 2 * kMostWarps / warps, blocks);
-  const std::int64_t most = passing / (2 * L::kTile);
-  const std::int64_t segments = at_least_one(wanted < most ? wanted : most);
-  const std::int64_t length = divide_up(at_least_one(divide_up(passing, segments)), L::kTile) * L::kTile;
-  return {tiles, at_least_one(divide_up(passing, length)), length, warps};
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 #pragma once
 
-// Attention with heads of any width: a warp for each row, whose sums stay in memory. Included by kernel sources only.
+// Attention with heads of any width: a warp for each row. Sums stay in memory. Included by kernel sources only.
 
+#include "npzoo/engine/memory.h"
 #include "npzoo/ops/masked_attention/tiles_cuda.h"
 
 namespace npzoo {
@@ -22,7 +23,7 @@ struct WideHead {
   PointView<T> out;
 };
 
-/// Row of this warp; the grid may have a few warps too many.
+/// Returns the row of this warp. The grid may have a few more warps than there are rows.
 __device__ inline std::int64_t wide_row() { return std::int64_t{blockIdx.x} * kWideWarps + warp_id(); }
 
 template <class T>
@@ -46,8 +47,9 @@ __device__ __forceinline__ T wide_score(const AttentionForward<T>& p, const T* q
   return warp_sum(sum);
 }
 
-/// sums += Σ weight · point over `count` points, whose weights the lanes have; where `signs_from` is given, of the
-/// signs of point − signs_from. Lanes without a weight above 0 may stand for points that must not be met: `met` tells.
+/// sums += Σ weight · point over `count` points. Lane i holds the weight of point i. With `signs_from`, sums the signs
+/// of point − signs_from instead of the points. Skips points whose lane has `met` false: they have weight 0, but may be
+/// NaN.
 template <class T>
 __device__ __forceinline__ void wide_add(const PointView<const T>& points, std::int64_t first, int count, T weight,
                                          bool met, const T* signs_from, T* sums) {
@@ -75,17 +77,51 @@ __device__ __forceinline__ void wide_clear(T* row, int width) {
   for (int c = lane_id(); c < width; c += kWarp) row[c] = 0;
 }
 
+/// The sums of a row over many points, in two levels (see kSpanPoints).
 template <class T>
-__global__ void __launch_bounds__(kWideWarps* kWarp) attend_wide_row(AttentionForward<T> p) {
+struct WideSums {
+  T* all;   // the sums over the spans before, and in the end over all points: the result
+  T* span;  // the sums over a span; the same as `all` if the points are one span
+  int width;
+
+  /// `spans` has room for a row of each warp of the grid, or is null if the points are one span.
+  __device__ WideSums(T* result, int width, std::int64_t row, T* spans)
+      : all(result), span(spans ? spans + row * width : result), width(width) {
+    wide_clear(all, width);
+    if (span != all) wide_clear(span, width);
+  }
+  __device__ void scale(T factor) const {
+    wide_scale(all, width, factor);
+    if (span != all) wide_scale(span, width, factor);
+  }
+  /// To be called after the points [first, first + kWarp) of `end`. Returns whether a span has ended.
+  __device__ bool end_points(std::int64_t first, std::int64_t end) const {
+    if (span == all || ((first + kWarp) % kSpanPoints != 0 && first + kWarp < end)) return false;
+    for (int c = lane_id(); c < width; c += kWarp) {
+      all[c] += span[c];
+      span[c] = 0;
+    }
+    return true;
+  }
+};
+
+/// Memory for the spans of `rows` rows of sums over `points` points; none if the points are one span.
+template <class T>
+Buffer span_memory(std::int64_t rows, std::int64_t width, std::int64_t points) {
+  if (points <= kSpanPoints) return {};
+  return Buffer(static_cast<std::size_t>(rows * width) * sizeof(T), Device::cuda);
+}
+
+template <class T>
+__global__ void __launch_bounds__(kWideWarps* kWarp) attend_wide_row(AttentionForward<T> p, T* spans) {
   const std::int64_t row = wide_row();
   if (row >= p.batch * p.heads * p.queries) return;
   const std::int64_t unit = row / p.queries, query = row % p.queries;
   const WideHead<T> at(p, unit);
   const std::int64_t visible = p.mask.visible(unit / p.heads, query, p.keys);
   const T* q = at.q.first + query * at.q.stride;
-  T* out = at.out.first + query * at.out.stride;
-  wide_clear(out, at.out.width);
-  T top = -infinity<T>(), total = 0;
+  const WideSums<T> sums(at.out.first + query * at.out.stride, at.out.width, row, spans);
+  T top = -infinity<T>(), total = 0, of_span = 0;
   for (std::int64_t first = 0; first < visible; first += kWarp) {
     const int count = visible_here(visible, first, kWarp);
     T score = -infinity<T>(), before = top;
@@ -96,18 +132,25 @@ __global__ void __launch_bounds__(kWideWarps* kWarp) attend_wide_row(AttentionFo
     }
     const T shift = top == -infinity<T>() ? T(0) : top, weight = exponential2(score - shift);
     const T factor = exponential2(before - shift);
-    total = total * factor + warp_sum(weight);
-    wide_scale(out, at.out.width, factor);
-    wide_add(at.v, first, count, weight, true, static_cast<const T*>(nullptr), out);
+    of_span = of_span * factor + warp_sum(weight);
+    total *= factor;
+    if (factor != 1) sums.scale(factor);
+    wide_add(at.v, first, count, weight, true, static_cast<const T*>(nullptr), sums.span);
+    if (!sums.end_points(first, visible)) continue;
+    total += of_span;
+    of_span = 0;
   }
-  wide_scale(out, at.out.width, total == 0 ? T(0) : 1 / total);
+  total += of_span;
+  sums.scale(total == 0 ? T(0) : 1 / total);
   if (p.log2_sum && lane_id() == 0) p.log2_sum[row] = log2_of_sum(top, total);
 }
 
 template <class T>
 void attend_wide_rows(CudaContext<kGpu>& cuda, const AttentionForward<T>& p) {
   const std::int64_t rows = p.batch * p.heads * p.queries;
-  launch(cuda, "attention_forward_wide", attend_wide_row<T>, divide_up(rows, kWideWarps), kWideWarps * kWarp, 0, p);
+  const Buffer spans = span_memory<T>(rows, p.value_width, p.keys);
+  launch(cuda, "attention_forward_wide", attend_wide_row<T>, divide_up(rows, kWideWarps), kWideWarps * kWarp, 0, p,
+         reinterpret_cast<T*>(spans.data()));
 }
 
 /// Weight of a pair and the gradient of its score.
@@ -128,7 +171,7 @@ __device__ __forceinline__ WidePair<T> wide_pair(const AttentionBackward<T>& b, 
 
 /// d_q of one row, and Σ out · d_out less the gradient of its log-sum-exp.
 template <class T>
-__global__ void __launch_bounds__(kWideWarps* kWarp) wide_query_gradient(AttentionBackward<T> b, T* means) {
+__global__ void __launch_bounds__(kWideWarps* kWarp) wide_query_gradient(AttentionBackward<T> b, T* means, T* spans) {
   const AttentionForward<T>& p = b.forward;
   const std::int64_t row = wide_row();
   if (row >= p.batch * p.heads * p.queries) return;
@@ -142,7 +185,7 @@ __global__ void __launch_bounds__(kWideWarps* kWarp) wide_query_gradient(Attenti
       wide_product(at.out.first + query * at.out.stride, d_out, at.out.width) - (b.d_log_sum ? b.d_log_sum[row] : T(0));
   if (lane_id() == 0) means[row] = mean;
   const bool laplace = p.score == AttentionScore::laplace;
-  wide_clear(d_q, at.q.width);
+  const WideSums<T> sums(d_q, at.q.width, row, spans);
   for (std::int64_t first = 0; first < visible; first += kWarp) {
     const int count = visible_here(visible, first, kWarp);
     T d_score = 0;
@@ -151,14 +194,16 @@ __global__ void __launch_bounds__(kWideWarps* kWarp) wide_query_gradient(Attenti
                                   d_out, p.log2_sum[row], mean);
       if (i == lane_id()) d_score = pair.d_score;
     }
-    wide_add(at.k, first, count, d_score, true, laplace ? q : nullptr, d_q);
+    wide_add(at.k, first, count, d_score, true, laplace ? q : nullptr, sums.span);
+    sums.end_points(first, visible);
   }
   wide_scale(d_q, at.q.width, static_cast<T>(p.scale));
 }
 
 /// d_k and d_v of one key.
 template <class T>
-__global__ void __launch_bounds__(kWideWarps* kWarp) wide_key_gradient(AttentionBackward<T> b, const T* means) {
+__global__ void __launch_bounds__(kWideWarps* kWarp)
+    wide_key_gradient(AttentionBackward<T> b, const T* means, T* d_k_spans, T* d_v_spans) {
   const AttentionForward<T>& p = b.forward;
   const std::int64_t row = wide_row();
   if (row >= p.batch * p.heads * p.keys) return;
@@ -169,22 +214,25 @@ __global__ void __launch_bounds__(kWideWarps* kWarp) wide_key_gradient(Attention
   T* d_k = PointView<T>(b.d_k, p.keys, p.heads, p.width, unit).first + key * at.k.stride;
   T* d_v = PointView<T>(b.d_v, p.keys, p.heads, p.value_width, unit).first + key * at.v.stride;
   const bool laplace = p.score == AttentionScore::laplace;
-  wide_clear(d_k, at.k.width);
-  wide_clear(d_v, at.v.width);
+  const WideSums<T> of_k(d_k, at.k.width, row, d_k_spans), of_v(d_v, at.v.width, row, d_v_spans);
   for (std::int64_t first = 0; first < p.queries; first += kWarp) {
     const int count = visible_here(p.queries, first, kWarp);
     const bool sees = lane_id() < count && p.mask.visible(unit / p.heads, first + lane_id(), p.keys) > key;
-    if (!__any_sync(kAllLanes, sees)) continue;
+    const bool any = __any_sync(kAllLanes, sees);
     WidePair<T> own{};
-    for (int i = 0; i < count; ++i) {
+    for (int i = 0; any && i < count; ++i) {
       if (!__shfl_sync(kAllLanes, static_cast<int>(sees), i)) continue;
       const std::int64_t query = first + i, at_row = unit * p.queries + query;
       const auto pair = wide_pair(b, at.q.first + query * at.q.stride, k, v, d_out.first + query * d_out.stride,
                                   p.log2_sum[at_row], means[at_row]);
       if (i == lane_id()) own = pair;
     }
-    wide_add(d_out, first, count, own.weight, sees, static_cast<const T*>(nullptr), d_v);
-    wide_add(at.q, first, count, own.d_score, sees, laplace ? k : nullptr, d_k);
+    if (any) {
+      wide_add(d_out, first, count, own.weight, sees, static_cast<const T*>(nullptr), of_v.span);
+      wide_add(at.q, first, count, own.d_score, sees, laplace ? k : nullptr, of_k.span);
+    }
+    of_v.end_points(first, p.queries);
+    of_k.end_points(first, p.queries);
   }
   wide_scale(d_k, at.k.width, static_cast<T>(p.scale));
 }
@@ -193,9 +241,16 @@ template <class T>
 void wide_gradients(CudaContext<kGpu>& cuda, const AttentionBackward<T>& b, T* means) {
   const AttentionForward<T>& p = b.forward;
   const auto blocks = [&p](std::int64_t points) { return divide_up(p.batch * p.heads * points, kWideWarps); };
-  launch(cuda, "attention_d_q_wide", wide_query_gradient<T>, blocks(p.queries), kWideWarps * kWarp, 0, b, means);
+  const std::int64_t heads = p.batch * p.heads;
+  {
+    const Buffer spans = span_memory<T>(heads * p.queries, p.width, p.keys);
+    launch(cuda, "attention_d_q_wide", wide_query_gradient<T>, blocks(p.queries), kWideWarps * kWarp, 0, b, means,
+           reinterpret_cast<T*>(spans.data()));
+  }
+  const Buffer of_k = span_memory<T>(heads * p.keys, p.width, p.queries),
+               of_v = span_memory<T>(heads * p.keys, p.value_width, p.queries);
   launch(cuda, "attention_d_kv_wide", wide_key_gradient<T>, blocks(p.keys), kWideWarps * kWarp, 0, b,
-         static_cast<const T*>(means));
+         static_cast<const T*>(means), reinterpret_cast<T*>(of_k.data()), reinterpret_cast<T*>(of_v.data()));
 }
 
 }  // namespace
