@@ -88,7 +88,7 @@ Tensor nearest_places(const Model& model, const Tensor& x) {
   Tensor at = x.detach().to(Device::cpu).to(DType::float64).clone();
   for (std::int64_t i = 0; i < at.numel(); ++i) {
     double& place = at.data<double>()[i];
-    place = grid->axis[2 - grid->dims + i % grid->dims].nearest(place);
+    place = grid->along(static_cast<int>(i % grid->dims())).nearest(place);
   }
   return at.to(x.dtype()).to(x.device());
 }

@@ -137,10 +137,7 @@ Tensor channels_first(const Tensor& x) {
   return to;
 }
 
-std::int64_t nodes_of_grid(const ModelConfig& ours) {
-  const RegularGrid grid = read_convcnp_config(ours).grid;
-  return grid.axis[0].count * grid.axis[1].count;
-}
+std::int64_t nodes_of_grid(const ModelConfig& ours) { return read_convcnp_config(ours).grid.nodes(); }
 
 Tensor nodes_of(const GridAxis& axis) {
   Tensor nodes = Tensor::empty({axis.count}, DType::float64, Device::cpu);
@@ -150,15 +147,15 @@ Tensor nodes_of(const GridAxis& axis) {
 
 std::map<std::string, Tensor> convcnp_state(const ContextState& state) {
   const auto& gridded = state_as<GriddedContext>(state, "convcnp");
-  return {{"grid", nodes_of(gridded.grid.axis[1])},
+  return {{"grid", nodes_of(gridded.grid.columns())},
           {"encoding", gridded.encoding},
           {"features", channels_first(gridded.features)}};
 }
 
 std::map<std::string, Tensor> convgnp_state(const ContextState& state) {
   const auto& gridded = state_as<GriddedContext>(state, "convcnp");
-  return {{"grid.0", nodes_of(gridded.grid.axis[0])},
-          {"grid.1", nodes_of(gridded.grid.axis[1])},
+  return {{"grid.0", nodes_of(gridded.grid.rows())},
+          {"grid.1", nodes_of(gridded.grid.columns())},
           {"encoding", channels_first(gridded.encoding)},
           {"features", channels_first(gridded.features)}};
 }

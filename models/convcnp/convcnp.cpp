@@ -38,14 +38,14 @@ double initial_log_scale(const ConvCnpConfig& c) {
 std::unique_ptr<GridEncoder> make_encoder(const ConvCnpConfig& c, Initializer& init) {
   const std::int64_t in = 1 + c.dim_y;
   const double scale = initial_log_scale(c);
-  if (is_on_grid(c)) return pixel_encoder(c.grid.dims, c.dim_y, c.density_kernel, c.width, init);
+  if (is_on_grid(c)) return pixel_encoder(c.grid.dims(), c.dim_y, c.density_kernel, c.width, init);
   if (is_convgnp(c)) return set_convolution_encoder(1, scale, 1e-4, {});
   return set_convolution_encoder(in, scale, 1e-8,
                                  is_original(c) ? xavier_linear(in, c.in_channels, init) : Linear(in, c.width, init));
 }
 
 std::unique_ptr<GridNetwork> make_network(const ConvCnpConfig& c, Initializer& init) {
-  const int dims = c.grid.dims;
+  const int dims = c.grid.dims();
   const std::int64_t density_and_values = 1 + c.dim_y, moments = 2 * c.dim_y;
   switch (c.architecture) {
     case Architecture::simple: return simple_network(dims, c.in_channels, c.out_channels, init);
@@ -90,8 +90,7 @@ Tensor ConvCnp::sums_of(const Context& context) const {
 }
 
 std::unique_ptr<ContextState> ConvCnp::from_sums(Tensor sums) const {
-  auto state = std::make_unique<GriddedContext>();
-  state->grid = config_.grid;
+  auto state = std::make_unique<GriddedContext>(config_.grid);
   state->sums = std::move(sums);                                                                     // (B, G, 1 + Dy)
   state->encoding = encoder_->encode(state->sums);                                                   // (B, G, C)
   state->features = (*network_)(is_original(config_) ? sigmoid(state->encoding) : state->encoding);  // (B, G, C′)

@@ -9,6 +9,8 @@ namespace npzoo {
 
 /// A context of any length, as sums on a grid.
 struct GriddedContext final : ContextState {
+  explicit GriddedContext(const RegularGrid& over) : grid(over) {}
+
   RegularGrid grid;
   Tensor sums;      // density and values (B, G, 1 + Dy)
   Tensor encoding;  // what the network reads, before its activation (B, G, C)
@@ -27,7 +29,7 @@ enum class ConvCnpArchitecture : std::uint8_t {
 struct ConvCnpConfig {
   ConvCnpArchitecture architecture = ConvCnpArchitecture::simple;
   std::int64_t dim_x = 1, dim_y = 1;
-  RegularGrid grid;
+  RegularGrid grid = RegularGrid::over(GridAxis{});
   double points_per_unit = 64;
   std::int64_t in_channels = 8, out_channels = 8;                        // of simple and, the first, of unet
   std::int64_t halvings = 6;                                             // of unet

@@ -18,8 +18,8 @@ constexpr std::int64_t kPixelHeadDepth = 5;
 Tensor pixel_scale(const RegularGrid& grid, const Tensor& like) {
   constexpr double kScalesOfAStep = 64;  // exp(−64² / 2) is 0 in float64
   static_assert(kScalesOfAStep > kSetConvolutionReach);
-  double step = grid.axis[1].step;
-  if (grid.dims == 2) step = std::min(step, grid.axis[0].step);
+  double step = grid.columns().step;
+  if (grid.dims() == 2) step = std::min(step, grid.rows().step);
   return Tensor::full({1}, step / kScalesOfAStep, like.dtype(), like.device());
 }
 
@@ -79,9 +79,9 @@ class PixelDecoder final : public GridDecoder {
 };
 
 std::string pixels_in_words(const RegularGrid& grid) {
-  const GridAxis &rows = grid.axis[0], &columns = grid.axis[1];
+  const GridAxis &rows = grid.rows(), &columns = grid.columns();
   const auto range = [](const GridAxis& a) { return fmt::format("{:g} to {:g}", a.origin, a.node(a.count - 1)); };
-  if (grid.dims == 1) return fmt::format("{} pixels from {}", columns.count, range(columns));
+  if (grid.dims() == 1) return fmt::format("{} pixels from {}", columns.count, range(columns));
   return fmt::format("{} x {} pixels from {} and from {}", rows.count, columns.count, range(rows), range(columns));
 }
 
@@ -100,15 +100,15 @@ std::unique_ptr<GridDecoder> pixel_decoder(std::int64_t channels, std::int64_t d
 void check_on_grid(const Tensor& x, const Tensor& lengths, const RegularGrid& grid, const char* model) {
   constexpr double kOff = 1e-3;
   const Tensor here = x.detach().to(Device::cpu).to(DType::float64);
-  const std::int64_t batch = x.dim(0), points = x.dim(1);
+  const std::int64_t batch = x.dim(0), points = x.dim(1), dims = grid.dims();
   for (std::int64_t b = 0; b < batch; ++b) {
     const std::int64_t real = lengths.defined() ? lengths.values<std::int64_t>()[static_cast<std::size_t>(b)] : points;
-    for (std::int64_t i = 0; i < real * grid.dims; ++i) {
-      const std::int64_t input = i % grid.dims;
-      const GridAxis& axis = grid.axis[2 - grid.dims + input];
-      const double place = here.data<double>()[b * points * grid.dims + i], node = axis.nearest(place);
+    for (std::int64_t i = 0; i < real * dims; ++i) {
+      const int input = static_cast<int>(i % dims);
+      const GridAxis& axis = grid.along(input);
+      const double place = here.data<double>()[b * points * dims + i], node = axis.nearest(place);
       check(std::abs(place - node) <= kOff * axis.step, "[{}] input {} of point {} is {}, expected one of {}", model,
-            input + 1, i / grid.dims + 1, place, pixels_in_words(grid));
+            input + 1, i / dims + 1, place, pixels_in_words(grid));
     }
   }
 }

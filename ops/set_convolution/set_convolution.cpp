@@ -28,17 +28,13 @@ PointsAndGrid<T> sizes(const Places& p, std::int64_t channels) {
 }
 
 Shape shape_on(const RegularGrid& grid, std::int64_t batch, std::int64_t channels) {
-  const std::int64_t first = grid.axis[0].count, second = grid.axis[1].count;
-  return grid.dims == 1 ? Shape{batch, second, channels} : Shape{batch, first, second, channels};
+  const std::int64_t rows = grid.rows().count, columns = grid.columns().count;
+  return grid.dims() == 1 ? Shape{batch, columns, channels} : Shape{batch, rows, columns, channels};
 }
 
 void check_arguments(const char* op, const Tensor& x, const Tensor& values, const Tensor& scales,
                      const RegularGrid& grid) {
-  for (int i = 2 - grid.dims; i < 2; ++i)
-    check(grid.axis[i].step > 0 && grid.axis[i].count >= 0,
-          "[{}] the grid has {} nodes in steps of {}, expected 0 or more in steps above 0", op, grid.axis[i].count,
-          grid.axis[i].step);
-  check(x.rank() == 3 && x.dim(-1) == grid.dims, "[{}] x is {}, expected (B, N, {})", op, x.shape(), grid.dims);
+  check(x.rank() == 3 && x.dim(-1) == grid.dims(), "[{}] x is {}, expected (B, N, {})", op, x.shape(), grid.dims());
   const std::int64_t channels = values.rank() ? values.dim(-1) : 0;
   check(scales.rank() == 1 && (scales.dim(0) == 1 || (scales.dim(0) == channels && channels > 0)),
         "[{}] scales are {}, expected (1) or ({})", op, scales.shape(), channels);

@@ -41,8 +41,8 @@ struct Window {
 template <class T>
 Window window_of(const PointsAndGrid<T>& p, const T* x, double reach) {
   const RegularGrid& grid = p.grid;
-  return {grid.dims == 1 ? NodeRange{0, 1} : nodes_within(grid.axis[0], x[0], reach),
-          nodes_within(grid.axis[1], x[grid.dims - 1], reach)};
+  return {grid.dims() == 1 ? NodeRange{0, 1} : nodes_within(grid.rows(), x[0], reach),
+          nodes_within(grid.columns(), x[grid.dims() - 1], reach)};
 }
 
 /// Weights (nodes, scales) between x and nodes of an axis.
@@ -61,7 +61,7 @@ void weigh(const GridAxis& axis, const NodeRange& range, double x, const T* inve
 template <class T>
 void weigh_rows(const PointsAndGrid<T>& p, const NodeRange& rows, const T* x, const T* inverse, T* weights) {
   const std::int64_t scales = scale_count(p);
-  if (p.grid.dims == 2) return weigh(p.grid.axis[0], rows, x[0], inverse, scales, weights);
+  if (p.grid.dims() == 2) return weigh(p.grid.rows(), rows, x[0], inverse, scales, weights);
   for (std::int64_t s = 0; s < scales; ++s) weights[s] = 1;
 }
 
@@ -99,7 +99,7 @@ void spread(const PointsAndGrid<T>& p, const T* values, const T* weights, std::i
 template <class T>
 void add_row(const PointsAndGrid<T>& p, const T* weight, const T* from, std::int64_t columns, T* to) {
   const std::int64_t width = columns * p.channels;
-  if (p.grid.dims == 1) {
+  if (p.grid.dims() == 1) {
     for_row<T>(width, [&](auto get, auto put) { put(to, get(to) + get(from)); });
   } else if (!p.scale_of_each) {
     for_row<T>(width, [&](auto get, auto put) { put(to, get(to) + splat<T>(*weight) * get(from)); });
@@ -112,7 +112,7 @@ void add_row(const PointsAndGrid<T>& p, const T* weight, const T* from, std::int
 template <class T>
 void fill_tile(const PointsToGrid<T>& p, std::int64_t b, const Window& tile, Scratch<T> scratch) {
   const PointsAndGrid<T>& at = p.at;
-  const std::int64_t scales = scale_count(at), channels = at.channels, columns = at.grid.axis[1].count;
+  const std::int64_t scales = scale_count(at), channels = at.channels, columns = at.grid.columns().count;
   T* nodes = p.nodes + b * at.grid.nodes() * channels;
   const auto node = [&](std::int64_t i, std::int64_t j) { return nodes + (i * columns + j) * channels; };
   for (std::int64_t i = tile.rows.begin; i < tile.rows.end; ++i)
@@ -124,11 +124,11 @@ void fill_tile(const PointsToGrid<T>& p, std::int64_t b, const Window& tile, Scr
     *row = scratch.take(kTileColumns * channels);
   const std::int64_t points = at.lengths ? at.lengths[b] : at.points;
   for (std::int64_t n = b * at.points; n < b * at.points + points; ++n) {
-    const T* x = at.x + n * at.grid.dims;
+    const T* x = at.x + n * at.grid.dims();
     const Window all = window_of(at, x, reach), w{common(all.rows, tile.rows), common(all.columns, tile.columns)};
     if (w.empty()) continue;
     weigh_rows(at, w.rows, x, inverse, row_weights);
-    weigh(at.grid.axis[1], w.columns, x[at.grid.dims - 1], inverse, scales, weights);
+    weigh(at.grid.columns(), w.columns, x[at.grid.dims() - 1], inverse, scales, weights);
     spread(at, p.values + n * channels, weights, w.width(), row);
     for (std::int64_t i = 0; i < w.height(); ++i)
       add_row(at, row_weights + i * scales, row, w.width(), node(w.rows.begin + i, w.columns.begin));
@@ -141,7 +141,7 @@ struct PointScratch {
   T *inverse, *row_weights, *weights, *squares, *sums, *row_moments, *of_channels;
 
   PointScratch(const PointsAndGrid<T>& p, Scratch<T>& s) {
-    const std::int64_t rows = p.grid.axis[0].count, columns = p.grid.axis[1].count, scales = scale_count(p);
+    const std::int64_t rows = p.grid.rows().count, columns = p.grid.columns().count, scales = scale_count(p);
     inverse = s.take(scales);
     row_weights = s.take(rows * scales);
     weights = s.take(columns * scales);
@@ -151,7 +151,7 @@ struct PointScratch {
     of_channels = s.take(p.channels);
   }
   static std::int64_t elements(const PointsAndGrid<T>& p) {
-    const std::int64_t rows = p.grid.axis[0].count, columns = p.grid.axis[1].count;
+    const std::int64_t rows = p.grid.rows().count, columns = p.grid.columns().count;
     return scale_count(p) * (1 + rows + columns) + columns * (1 + 2 * p.channels) + p.channels;
   }
 };
@@ -168,7 +168,7 @@ void sum_rows(const PointsAndGrid<T>& p, const T* nodes, const Window& w, const 
               const F& of_row) {
   for (T* to : {s.sums, s.row_moments}) for_row<T>(w.width() * p.channels, [&](auto, auto put) { put(to, Vec<T>{}); });
   for (std::int64_t i = 0; i < w.height(); ++i) {
-    const T* from = nodes + (w.rows.begin + i) * p.grid.axis[1].count * p.channels;
+    const T* from = nodes + (w.rows.begin + i) * p.grid.columns().count * p.channels;
     T* weight = s.row_weights + i * scale_count(p);
     add_row(p, weight, from, w.width(), s.sums);
     if (!moments) continue;
@@ -207,17 +207,17 @@ void sum_around(const GridToPoints<T>& p, std::int64_t n, double reach, const Po
   const PointsAndGrid<T>& at = p.at;
   const std::int64_t channels = at.channels, scales = scale_count(at), b = n / at.points;
   T *values = p.values ? p.values + n * channels : nullptr, *moments = p.moments ? p.moments + n * channels : nullptr;
-  const T* x = at.x + n * at.grid.dims;
-  const GridAxis &row_axis = at.grid.axis[0], &axis = at.grid.axis[1];
+  const T* x = at.x + n * at.grid.dims();
+  const GridAxis &row_axis = at.grid.rows(), &axis = at.grid.columns();
   Window w{};
   if (!at.lengths || n % at.points < at.lengths[b]) w = window_of(at, x, reach);
   if (w.empty()) return sum_columns(at, s.sums, s.row_moments, s, 0, values, moments);
-  const double place = x[at.grid.dims - 1];
+  const double place = x[at.grid.dims() - 1];
   weigh(axis, w.columns, place, s.inverse, scales, s.weights);
   for (std::int64_t j = 0; moments && j < w.width(); ++j)
     s.squares[j] = static_cast<T>(squared_distance(place, axis, w.columns.begin + j));
   const T* nodes = p.nodes + b * at.grid.nodes() * channels + w.columns.begin * channels;
-  if (at.grid.dims == 1) return sum_columns<T>(at, nodes, nullptr, s, w.width(), values, moments);
+  if (at.grid.dims() == 1) return sum_columns<T>(at, nodes, nullptr, s, w.width(), values, moments);
   weigh_rows(at, w.rows, x, s.inverse, s.row_weights);
   sum_rows(at, nodes, w, s, moments != nullptr, [&](std::int64_t i) { return squared_distance(x[0], row_axis, i); });
   sum_columns<T>(at, s.sums, s.row_moments, s, w.width(), values, moments);
@@ -228,14 +228,14 @@ void sum_around(const GridToPoints<T>& p, std::int64_t n, double reach, const Po
 template <class T>
 void slopes_around(const PlaceSlopes<T>& p, std::int64_t n, double reach, const PointScratch<T>& s) {
   const PointsAndGrid<T>& at = p.at;
-  const std::int64_t channels = at.channels, dims = at.grid.dims, b = n / at.points;
+  const std::int64_t channels = at.channels, dims = at.grid.dims(), b = n / at.points;
   const T *x = at.x + n * dims, *factors = p.factors + n * channels;
   T* d_x = p.d_x + n * dims;
   for (std::int64_t i = 0; i < dims; ++i) d_x[i] = 0;
   if (at.lengths && n % at.points >= at.lengths[b]) return;
   const Window w = window_of(at, x, reach);
   if (w.empty()) return;
-  const GridAxis &row_axis = at.grid.axis[0], &axis = at.grid.axis[1];
+  const GridAxis &row_axis = at.grid.rows(), &axis = at.grid.columns();
   const double place = x[dims - 1];
   weigh(axis, w.columns, place, s.inverse, scale_count(at), s.weights);
   for (std::int64_t j = 0; j < w.width(); ++j) s.squares[j] = static_cast<T>(axis.node(w.columns.begin + j) - place);
@@ -274,7 +274,7 @@ void for_points(Cpu& cpu, const PointsAndGrid<T>& at, const F& f) {
 
 template <class T, Isa isa>
 void points_to_grid(CpuContext<isa>& cpu, const PointsToGrid<T>& p) {
-  const GridAxis &rows = p.at.grid.axis[0], &columns = p.at.grid.axis[1];
+  const GridAxis &rows = p.at.grid.rows(), &columns = p.at.grid.columns();
   const std::int64_t high = divide_up(rows.count, kTileRows), wide = divide_up(columns.count, kTileColumns);
   const std::int64_t scales = scale_count(p.at);
   const std::int64_t elements = scales * (1 + kTileRows + kTileColumns) + kTileColumns * p.at.channels;

@@ -49,15 +49,15 @@ struct SumOverPoints {
     const PointsAndGrid<T>& at = p.at;
     const Channels channels = channels_of(at, i % groups);
     const std::int64_t place = i / groups, nodes = at.grid.nodes(), b = place / nodes, node = place - b * nodes;
-    const GridAxis &rows = at.grid.axis[0], &columns = at.grid.axis[1];
+    const GridAxis &rows = at.grid.rows(), &columns = at.grid.columns();
     const std::int64_t row = node / columns.count, column = node - row * columns.count;
     const double row_place = rows.node(row), column_place = columns.node(column), reach = reach_of(at);
     const Weights<T> scales(at, channels);
     const std::int64_t points = at.lengths ? at.lengths[b] : at.points;
     T sums[kChannels] = {};
     for (std::int64_t n = b * at.points; n < b * at.points + points; ++n) {
-      const T* x = at.x + n * at.grid.dims;
-      const double across = x[at.grid.dims - 1] - column_place, along = at.grid.dims == 2 ? x[0] - row_place : 0;
+      const T* x = at.x + n * at.grid.dims();
+      const double across = x[at.grid.dims() - 1] - column_place, along = at.grid.dims() == 2 ? x[0] - row_place : 0;
       if (across > reach || across < -reach || along > reach || along < -reach) continue;
       T weights[kChannels];
       scales.at(static_cast<T>(across * across + along * along), channels.count, weights);
@@ -92,14 +92,14 @@ struct SumOverNodes {
   __device__ void add_nodes(std::int64_t n, std::int64_t b, const Channels& channels, T (&values)[kChannels],
                             T (&moments)[kChannels]) const {
     const PointsAndGrid<T>& at = p.at;
-    const T* x = at.x + n * at.grid.dims;
-    const GridAxis &row_axis = at.grid.axis[0], &column_axis = at.grid.axis[1];
-    const double row_place = x[0], column_place = x[at.grid.dims - 1], reach = reach_of(at);
-    const NodeRange rows = at.grid.dims == 2 ? nodes_within(row_axis, row_place, reach) : NodeRange{0, 1},
+    const T* x = at.x + n * at.grid.dims();
+    const GridAxis &row_axis = at.grid.rows(), &column_axis = at.grid.columns();
+    const double row_place = x[0], column_place = x[at.grid.dims() - 1], reach = reach_of(at);
+    const NodeRange rows = at.grid.dims() == 2 ? nodes_within(row_axis, row_place, reach) : NodeRange{0, 1},
                     columns = nodes_within(column_axis, column_place, reach);
     const Weights<T> scales(at, channels);
     for (std::int64_t r = rows.begin; r < rows.end; ++r) {
-      const double along = at.grid.dims == 2 ? row_place - row_axis.node(r) : 0;
+      const double along = at.grid.dims() == 2 ? row_place - row_axis.node(r) : 0;
       const T* nodes = p.nodes + (b * at.grid.nodes() + r * column_axis.count) * at.channels + channels.first;
       for (std::int64_t k = columns.begin; k < columns.end; ++k) {
         const double across = column_place - column_axis.node(k);
@@ -128,22 +128,22 @@ struct SlopesOfPoint {
     if (!at.lengths || n - b * at.points < at.lengths[b])
       for (std::int64_t group = 0; group * kChannels < at.channels; ++group)
         add_nodes(n, b, channels_of(at, group), along, across);
-    if (at.grid.dims == 2) p.d_x[2 * n] = along;
-    p.d_x[(n + 1) * at.grid.dims - 1] = across;
+    if (at.grid.dims() == 2) p.d_x[2 * n] = along;
+    p.d_x[(n + 1) * at.grid.dims() - 1] = across;
   }
 
  private:
   __device__ void add_nodes(std::int64_t n, std::int64_t b, const Channels& channels, T& along, T& across) const {
     const PointsAndGrid<T>& at = p.at;
-    const T* x = at.x + n * at.grid.dims;
-    const GridAxis &row_axis = at.grid.axis[0], &column_axis = at.grid.axis[1];
-    const double row_place = x[0], column_place = x[at.grid.dims - 1], reach = reach_of(at);
-    const NodeRange rows = at.grid.dims == 2 ? nodes_within(row_axis, row_place, reach) : NodeRange{0, 1},
+    const T* x = at.x + n * at.grid.dims();
+    const GridAxis &row_axis = at.grid.rows(), &column_axis = at.grid.columns();
+    const double row_place = x[0], column_place = x[at.grid.dims() - 1], reach = reach_of(at);
+    const NodeRange rows = at.grid.dims() == 2 ? nodes_within(row_axis, row_place, reach) : NodeRange{0, 1},
                     columns = nodes_within(column_axis, column_place, reach);
     const Weights<T> scales(at, channels);
     const T* factors = p.factors + n * at.channels + channels.first;
     for (std::int64_t r = rows.begin; r < rows.end; ++r) {
-      const double down = at.grid.dims == 2 ? row_axis.node(r) - row_place : 0;
+      const double down = at.grid.dims() == 2 ? row_axis.node(r) - row_place : 0;
       const T* nodes = p.nodes + (b * at.grid.nodes() + r * column_axis.count) * at.channels + channels.first;
       for (std::int64_t k = columns.begin; k < columns.end; ++k) {
         const double right = column_axis.node(k) - column_place;

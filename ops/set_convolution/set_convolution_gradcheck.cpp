@@ -10,12 +10,12 @@ void set_convolution_gradcheck_cases(GradcheckCases& cases) {
       for (const bool of_each : {false, true}) {
         if (channels == 0 && of_each) continue;
         const std::int64_t points = channels == 3 ? 7 : 2;
-        const Tensor x = cases.uniform({2, points, grid.dims}, -1.5, 1.5);
+        const Tensor x = cases.uniform({2, points, grid.dims()}, -1.5, 1.5);
         const auto scales = [&] { return cases.uniform({of_each ? channels : 1}, 0.2, 0.7); };
         const Tensor lengths = cases.integers({2}, 0, points + 1);
         cases.add("points_to_grid", {cases.normal({2, points, channels}), scales(), x},
                   [=](const std::vector<Tensor>& in) { return points_to_grid(in[2], in[0], in[1], grid, lengths); });
-        const Shape nodes = grid.dims == 1 ? Shape{2, 9, channels} : Shape{2, 5, 4, channels};
+        const Shape nodes = grid.dims() == 1 ? Shape{2, 9, channels} : Shape{2, 5, 4, channels};
         cases.add("grid_to_points", {cases.normal(nodes), scales(), x},
                   [=](const std::vector<Tensor>& in) { return grid_to_points(in[2], in[0], in[1], grid); });
       }

@@ -56,7 +56,7 @@ TEST_CASE("identity 17: predictions of a ConvCNP move with its points by whole s
       const Tensor yc = normal<double>({2, 9, dy}, 3);
       const Tensor xc = nearest_places(*here, binary_places({2, 9, dx}, 1, 0)),
                    xt = nearest_places(*here, binary_places({2, 6, dx}, 2, 0));
-      const double step = gridded(*here, xc, yc).grid.axis[1].step, shift = steps * step;
+      const double step = gridded(*here, xc, yc).grid.columns().step, shift = steps * step;
       const auto there = varied_model(moved(spec, shift));
       const auto shifted = [&](const Tensor& x) { return affine(x, 1, shift); };
       const auto moments = [&](const Model& model, const Tensor& c, const Tensor& t) {

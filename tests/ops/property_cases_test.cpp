@@ -122,7 +122,7 @@ void add_lengths(Collector& cases) {
       cases
           .add(
               "points_to_grid, lengths",
-              {cases.normal({2, 7, 3}), cases.positive({scales}), cases.normal({2, 7, grid.dims}), cases.lengths(2, 7)},
+              {cases.normal({2, 7, 3}), cases.positive({scales}), cases.normal({2, 7, grid.dims()}), cases.lengths(2, 7)},
               [=](const Inputs& in) { return points_to_grid(in[2], in[0], in[1], grid, in[3]); })
           .spreads = true;
   cases.add("cholesky_log_density, lengths", {cases.normal({3, 4, 2}), cases.positive({3, 8, 8}), cases.lengths(3, 4)},

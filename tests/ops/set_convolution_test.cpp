@@ -1,5 +1,7 @@
 #include "npzoo/ops/set_convolution/set_convolution.h"
 
+#include <type_traits>
+
 #include "npzoo/ops/concat/concat.h"
 #include "tests/ops/gradcheck_all.h"
 #include "tests/testing.h"
@@ -16,8 +18,8 @@ const RegularGrid kLine = RegularGrid::over({-2.5, 0.0625, 81});
 const RegularGrid kPlane = RegularGrid::over({-2, 0.21, 21}, {-2.5, 0.0625, 81});
 
 Shape shape_of(const RegularGrid& grid, std::int64_t batch, std::int64_t channels) {
-  const std::int64_t rows = grid.axis[0].count, columns = grid.axis[1].count;
-  return grid.dims == 1 ? Shape{batch, columns, channels} : Shape{batch, rows, columns, channels};
+  const std::int64_t rows = grid.rows().count, columns = grid.columns().count;
+  return grid.dims() == 1 ? Shape{batch, columns, channels} : Shape{batch, rows, columns, channels};
 }
 
 /// The weight of every pair of a point and a node, none left out: calls add(point, node, channel, weight).
@@ -25,14 +27,14 @@ template <class Add>
 void for_weights(const Tensor& x, const Tensor& scales, const RegularGrid& grid, std::int64_t channels,
                  const Add& add) {
   const std::vector<double> places = doubles(x), lengths = doubles(scales);
-  const std::int64_t points = x.dim(0) * x.dim(1), nodes = grid.axis[0].count * grid.axis[1].count;
+  const std::int64_t points = x.dim(0) * x.dim(1), nodes = grid.nodes();
   for (std::int64_t n = 0; n < points; ++n)
     for (std::int64_t g = 0; g < nodes; ++g) {
-      const double* place = places.data() + n * grid.dims;
+      const double* place = places.data() + n * grid.dims();
       double squared = 0;
-      for (int i = 0; i < grid.dims; ++i) {
-        const GridAxis& axis = grid.axis[i + 2 - grid.dims];
-        const std::int64_t at = i + 2 - grid.dims == 0 ? g / grid.axis[1].count : g % grid.axis[1].count;
+      for (int i = 0; i < grid.dims(); ++i) {
+        const GridAxis& axis = grid.along(i);
+        const std::int64_t at = i + 1 < grid.dims() ? g / grid.columns().count : g % grid.columns().count;
         squared += std::pow(place[i] - (axis.origin + static_cast<double>(at) * axis.step), 2);
       }
       for (std::int64_t c = 0; c < channels; ++c) {
@@ -80,11 +82,11 @@ TEST_CASE_TEMPLATE("set convolution: onto a grid and back it is the dense sum ov
     for (const std::int64_t points : {0, 1, 33})
       for (const std::int64_t channels : {1, 2, 5, 33})
         for (const std::int64_t count : {std::int64_t{1}, channels}) {
-          CAPTURE(grid.dims);
+          CAPTURE(grid.dims());
           CAPTURE(points);
           CAPTURE(channels);
           CAPTURE(count);
-          const Tensor x = normal<T>({2, points, grid.dims}, 1), scales = scales_of<T>(count);
+          const Tensor x = normal<T>({2, points, grid.dims()}, 1), scales = scales_of<T>(count);
           const Tensor values = normal<T>({2, points, channels}, 2);
           const Tensor nodes = points_to_grid(x, values, scales, grid);
           CHECK(nodes.shape() == shape_of(grid, 2, channels));
@@ -116,7 +118,7 @@ TEST_CASE(
 
 TEST_CASE("set convolution: padding is not read and has no gradient") {
   for (const RegularGrid& grid : {kLine, kPlane}) {
-    Tensor x = normal<double>({2, 5, grid.dims}, 1), values = normal<double>({2, 5, 3}, 2);
+    Tensor x = normal<double>({2, 5, grid.dims()}, 1), values = normal<double>({2, 5, 3}, 2);
     const Tensor first = points_to_grid(slice(x, 1, 0, 2), slice(values, 1, 0, 2), scales_of<double>(3), grid);
     const std::vector<double> kept = doubles(x), kept_values = doubles(values);
     const auto with_padding = [](const Tensor& t, const std::vector<double>& from, double padding) {
@@ -144,14 +146,14 @@ TEST_CASE("set convolution: padding is not read and has no gradient") {
     const std::vector<double> slopes = doubles(grads.of(values));
     for (std::size_t i = 0; i < slopes.size(); ++i) CHECK((slopes[i] == 0) == (i / 3 % 5 >= 2));
     const std::vector<double> of_places = doubles(grads.of(x));
-    const std::size_t dims = static_cast<std::size_t>(grid.dims);
+    const std::size_t dims = static_cast<std::size_t>(grid.dims());
     for (std::size_t i = 0; i < of_places.size(); ++i) CHECK((of_places[i] == 0) == (i / dims % 5 >= 2));
   }
 }
 
 TEST_CASE("set convolution: NaN reaches every node, and points far from the grid none") {
   for (const RegularGrid& grid : {kLine, kPlane}) {
-    const auto at = [&](double place) { return Tensor::full({1, 1, grid.dims}, place, DType::float64); };
+    const auto at = [&](double place) { return Tensor::full({1, 1, grid.dims()}, place, DType::float64); };
     const Tensor one = Tensor::full({1, 1, 1}, 1, DType::float64), scale = scales_of<double>(1);
     for (const double value : doubles(points_to_grid(at(kNaN), one, scale, grid))) CHECK(std::isnan(value));
     const Tensor field = Tensor::full(shape_of(grid, 1, 1), 1, DType::float64);
@@ -170,7 +172,7 @@ TEST_CASE("set convolution: NaN reaches every node, and points far from the grid
 
 TEST_CASE("set convolution: shifted points on a shifted grid, and a grid without nodes") {
   const double shift = 24 * 0.0625;  // exact in binary, like the grid
-  const RegularGrid moved = RegularGrid::over({kLine.axis[1].origin + shift, 0.0625, 81});
+  const RegularGrid moved = RegularGrid::over({kLine.columns().origin + shift, 0.0625, 81});
   Tensor x = Tensor::empty({1, 9, 1}, DType::float64, Device::cpu), there = x.clone();
   Random random(4);
   for (std::int64_t i = 0; i < 9; ++i) {
@@ -190,7 +192,7 @@ TEST_CASE("set convolution: shifted points on a shifted grid, and a grid without
 TEST_CASE("set convolution: float32 follows float64, the same bits for any number of threads") {
   for (const RegularGrid& grid : {kLine, kPlane})
     for (const std::int64_t count : {1, 3}) {
-      const Tensor x = normal<float>({2, 300, grid.dims}, 1);
+      const Tensor x = normal<float>({2, 300, grid.dims()}, 1);
       const Function onto = [=](const std::vector<Tensor>& in) { return points_to_grid(in[2], in[0], in[1], grid); };
       const Function back = [=](const std::vector<Tensor>& in) { return grid_to_points(in[2], in[0], in[1], grid); };
       const std::vector<Tensor> points{normal<float>({2, 300, 3}, 2), scales_of<float>(count), x};
@@ -213,13 +215,32 @@ TEST_CASE("set convolution: errors") {
                        "[points_to_grid] scales are (3), expected (1) or (4)", Error);
   CHECK_THROWS_WITH_AS(points_to_grid(x, values, scales.to(DType::float64), kLine),
                        "[points_to_grid] x is float32, values float32, scales float64", Error);
-  CHECK_THROWS_WITH_AS(points_to_grid(x, values, scales, RegularGrid::over({0, -1, 5})),
-                       "[points_to_grid] the grid has 5 nodes in steps of -1, expected 0 or more in steps above 0",
-                       Error);
   CHECK_THROWS_WITH_AS(points_to_grid(x, values, scales, kLine, Tensor::from<std::int64_t>({2}, {3, 4})),
                        "[points_to_grid] length 1 is 4, expected in [0, 3]", Error);
   CHECK_THROWS_WITH_AS(grid_to_points(x, Tensor::zeros({2, 80, 4}), scales, kLine),
                        "[grid_to_points] values are (2, 80, 4), expected (2, 81, 4)", Error);
+}
+
+TEST_CASE("regular_grid: only legal grids can be made") {
+  static_assert(!std::is_aggregate_v<RegularGrid> && !std::is_default_constructible_v<RegularGrid>);
+  const GridAxis good{0, 1, 5};
+  CHECK_THROWS_WITH_AS(RegularGrid::over({0, -1, 5}),
+                       "[regular_grid] found 5 nodes in steps of -1, expected 0 or more in steps above 0", Error);
+  CHECK_THROWS_WITH_AS(RegularGrid::over(good, {0, 1, -2}),
+                       "[regular_grid] found -2 nodes in steps of 1, expected 0 or more in steps above 0", Error);
+  CHECK_THROWS_WITH_AS(RegularGrid::over({kNaN, 1, 5}, good),
+                       "[regular_grid] found an axis from nan in steps of 1, expected finite numbers", Error);
+  CHECK_THROWS_WITH_AS(RegularGrid::over({0, 1, std::int64_t{1} << 41}),
+                       "[regular_grid] found 2199023255552 nodes, expected at most 1099511627776", Error);
+  const GridAxis long_axis{0, 1, std::int64_t{1} << 32};
+  CHECK_THROWS_WITH_AS(RegularGrid::over(long_axis, long_axis),
+                       "[regular_grid] found 4294967296 x 4294967296 nodes, expected at most 1099511627776", Error);
+  const RegularGrid line = RegularGrid::over({1, 2, 3}), plane = RegularGrid::over({1, 2, 3}, {4, 5, 6});
+  CHECK(line.nodes() == 3);
+  CHECK(line.along(0) == line.columns());
+  CHECK(plane.nodes() == 18);
+  CHECK(plane.along(0) == GridAxis{1, 2, 3});
+  CHECK(plane.along(1) == GridAxis{4, 5, 6});
 }
 
 TEST_CASE("set convolution: nodes pull at the places of points by how their weights change") {
