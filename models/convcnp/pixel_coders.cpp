@@ -17,7 +17,7 @@ constexpr std::int64_t kPixelHeadDepth = 5;
 /// A length scale that reaches no neighbour: a set convolution then puts a pixel where it is, with weight 1.
 Tensor pixel_scale(const RegularGrid& grid, const Tensor& like) {
   constexpr double kScalesOfAStep = 64;  // exp(−64² / 2) is 0 in float64
-  static_assert(kScalesOfAStep > kSetConvolutionReach);
+  static_assert(kScalesOfAStep > kSetConvolutionReach<double>);
   double step = grid.columns().step;
   if (grid.dims() == 2) step = std::min(step, grid.rows().step);
   return Tensor::full({1}, step / kScalesOfAStep, like.dtype(), like.device());

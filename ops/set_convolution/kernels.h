@@ -1,6 +1,7 @@
 #pragma once
 
 #include "npzoo/engine/kernel.h"
+#include "npzoo/ops/set_convolution/reach.h"
 #include "npzoo/ops/set_convolution/regular_grid.h"
 
 namespace npzoo {
@@ -16,7 +17,7 @@ struct PointsAndGrid {
   bool scale_of_each;           // channel
 };
 
-/// How far the longest scale reaches: everywhere (NaN) if a scale is NaN.
+/// Returns the reach of the longest scale; NaN, which reaches everything, if a scale is NaN.
 template <class T>
 NPZOO_DEVICE double reach_of(const PointsAndGrid<T>& p) {
   T longest = 0;
@@ -24,7 +25,16 @@ NPZOO_DEVICE double reach_of(const PointsAndGrid<T>& p) {
     const T length = p.scales[s] < 0 ? -p.scales[s] : p.scales[s];
     if (length > longest || length != length) longest = length;
   }
-  return static_cast<double>(longest) * kSetConvolutionReach;
+  return static_cast<double>(longest) * kSetConvolutionReach<T>;
+}
+
+/// Returns 1 / (2 l²), the factor of squared distances, limited so that products with it stay finite: a node at a point
+/// has the weight exp(−0 · factor) = 1 for every l. The limit makes float take scales below 7e-16 for 7e-16.
+template <class T>
+NPZOO_DEVICE T inverse_of_scale(T l) {
+  constexpr T kLargest = sizeof(T) == 4 ? static_cast<T>(1e30) : static_cast<T>(1e300);
+  const T inverse = 1 / (2 * l * l);
+  return inverse > kLargest ? kLargest : inverse;
 }
 
 template <class T>

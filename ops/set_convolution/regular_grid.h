@@ -51,11 +51,6 @@ class RegularGrid {
   GridAxis rows_, columns_;
 };
 
-/// Farther away than this many length scales a weight counts for nothing. There it is below exp(−72) = 5e-32, less than
-/// the square of the rounding of float64: it is lost beside the weight of any point nearby, and a quotient by
-/// density + 1e-8 changes by less than 1e-23.
-inline constexpr double kSetConvolutionReach = 12;
-
 /// Nodes [begin, end) of an axis.
 struct NodeRange {
   std::int64_t begin, end;

@@ -13,7 +13,7 @@ namespace npzoo {
 
 namespace {
 
-/// Arguments of both directions. `lengths` belong to x.
+/// Arguments of both directions. `lengths` count the points of each set.
 struct Places {
   const char* operation;
   Tensor x, scales;
@@ -62,16 +62,16 @@ void at_points(const Places& places, const Tensor& nodes, Tensor* values, Tensor
   });
 }
 
-/// ∂w/∂l = w d² / l³, summed over everything that has the scale.
+/// Returns the gradient of the scales: ∂w/∂l = w d² / l³. Divides three times, since the cube of a small scale is 0.
 Tensor scale_gradient(const Tensor& scales, const Tensor& values, const Tensor& moments) {
   const Tensor each = mul(values, moments);                                                 // (B, N, C)
-  const Tensor cubes = mul(scales, square(scales));                                         // (C) or (1)
   const Tensor channels = sum(reshape(each, {each.dim(0) * each.dim(1), each.dim(2)}), 0);  // (C)
   const bool one = scales.dim(0) == 1;
-  return div(one ? reshape(sum(channels), {1}) : channels, cubes);
+  return div(div(div(one ? reshape(sum(channels), {1}) : channels, scales), scales), scales);
 }
 
-/// ∂w/∂x = w (node − x) / l², summed over all that a point has a weight with; `factors` (B, N, C) are of the points.
+/// Returns the gradient of the points' places: ∂w/∂x = w (node − x) / l², summed over nodes and channels. `factors`
+/// (B, N, C) belong to the points.
 Tensor place_gradient(const Places& places, const Tensor& nodes, const Tensor& factors) {
   Tensor d_x = Tensor::empty(places.x.shape(), nodes.dtype(), nodes.device());
   run(places.operation, nodes, [&]<class T>(auto& device) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "npzoo/engine/tensor.h"
+#include "npzoo/ops/set_convolution/reach.h"
 #include "npzoo/ops/set_convolution/regular_grid.h"
 
 namespace npzoo {

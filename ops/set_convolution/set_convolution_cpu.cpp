@@ -26,7 +26,7 @@ std::int64_t scale_count(const PointsAndGrid<T>& p) {
 /// Writes 1 / (2 l²) of each scale.
 template <class T>
 void prepare_scales(const PointsAndGrid<T>& p, T* inverse) {
-  for (std::int64_t s = 0; s < scale_count(p); ++s) inverse[s] = 1 / (2 * p.scales[s] * p.scales[s]);
+  for (std::int64_t s = 0; s < scale_count(p); ++s) inverse[s] = inverse_of_scale(p.scales[s]);
 }
 
 /// Nodes of both axes that a point reaches.
@@ -242,7 +242,7 @@ void slopes_around(const PlaceSlopes<T>& p, std::int64_t n, double reach, const 
   const auto of_channels = [&] {
     T sum = 0;
     for (std::int64_t c = 0; c < channels; ++c)
-      sum += factors[c] * 2 * s.inverse[at.scale_of_each ? c : 0] * s.of_channels[c];
+      sum += factors[c] * s.of_channels[c] * 2 * s.inverse[at.scale_of_each ? c : 0];
     return sum;
   };
   const T *nodes = p.nodes + (b * at.grid.nodes() + w.columns.begin) * channels, *sums = nodes;

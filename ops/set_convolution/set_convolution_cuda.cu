@@ -27,10 +27,7 @@ struct Weights {
 
   __device__ Weights(const PointsAndGrid<T>& p, const Channels& channels)
       : scales(p.scale_of_each ? channels.count : 1) {
-    for (int s = 0; s < scales; ++s) {
-      const T scale = p.scales[p.scale_of_each ? channels.first + s : 0];
-      inverse[s] = 1 / (2 * scale * scale);
-    }
+    for (int s = 0; s < scales; ++s) inverse[s] = inverse_of_scale(p.scales[p.scale_of_each ? channels.first + s : 0]);
   }
   /// The weight of each channel at a squared distance.
   __device__ void at(T squared, int channels, T (&weights)[kChannels]) const {
