@@ -1,6 +1,5 @@
 #include "npzoo/engine/cpu/lanes.h"
-#include "npzoo/engine/memory.h"
-#include "npzoo/ops/set_convolution/kernels.h"
+#include "npzoo/ops/set_convolution/sorted_points.h"
 
 namespace npzoo {
 
@@ -8,15 +7,11 @@ namespace {
 
 using namespace simd;
 
-// A tile of the grid is one thread's. It visits the points in their order, so that sums are the same bits however many
-// threads there are.
-constexpr std::int64_t kTileRows = 16, kTileColumns = 256;
-constexpr std::int64_t kGrain = 1 << 12;  // products that are worth handing to another thread
+constexpr std::int64_t kTileRows = 16, kTileColumns = 256;  // nodes that one thread sums at a time
+constexpr std::int64_t kGrain = 1 << 12;                    // products that are worth handing to another thread
+constexpr std::int64_t kPart = 256;                         // points that are summed in T
 
-std::int64_t min_of(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
-std::int64_t max_of(std::int64_t a, std::int64_t b) { return a > b ? a : b; }
-
-NodeRange common(const NodeRange& a, const NodeRange& b) { return {max_of(a.begin, b.begin), min_of(a.end, b.end)}; }
+NodeRange common(const NodeRange& a, const NodeRange& b) { return {max(a.begin, b.begin), min(a.end, b.end)}; }
 
 template <class T>
 std::int64_t scale_count(const PointsAndGrid<T>& p) {
@@ -29,7 +24,7 @@ void prepare_scales(const PointsAndGrid<T>& p, T* inverse) {
   for (std::int64_t s = 0; s < scale_count(p); ++s) inverse[s] = inverse_of_scale(p.scales[s]);
 }
 
-/// Nodes of both axes that a point reaches.
+/// Nodes of both axes: those of a tile, or those that a point reaches.
 struct Window {
   NodeRange rows, columns;
 
@@ -109,30 +104,84 @@ void add_row(const PointsAndGrid<T>& p, const T* weight, const T* from, std::int
   }
 }
 
+/// Sums over points at the nodes of a tile: kPart points are summed in T, and these sums in double, so that a long sum
+/// loses no more digits than a short one.
 template <class T>
-void fill_tile(const PointsToGrid<T>& p, std::int64_t b, const Window& tile, Scratch<T> scratch) {
+class TileSums {
+ public:
+  TileSums(const Window& tile, std::int64_t channels)
+      : tile_(tile),
+        row_(tile.width() * channels),
+        channels_(channels),
+        part_memory_(static_cast<std::size_t>(tile.height() * row_) * sizeof(T)),
+        part_(reinterpret_cast<T*>(part_memory_.data())) {
+    clear();
+  }
+
+  /// The place of a node of the grid, where the weighted values of a point are to be added.
+  T* node(std::int64_t i, std::int64_t j) const {
+    return part_ + (i - tile_.rows.begin) * row_ + (j - tile_.columns.begin) * channels_;
+  }
+  /// To be called after each point.
+  void end_point() {
+    if (++points_ < kPart) return;
+    add_part();
+    clear();
+  }
+  /// Writes the sums to the tile's nodes, whose first is `nodes`; the rows of the grid are `stride` elements apart.
+  void store(T* nodes, std::int64_t stride) {
+    if (totals_) add_part();
+    for (std::int64_t i = 0; i < tile_.height(); ++i)
+      for (std::int64_t k = 0; k < row_; ++k)
+        nodes[i * stride + k] = totals_ ? static_cast<T>(totals_[i * row_ + k]) : part_[i * row_ + k];
+  }
+
+ private:
+  std::int64_t size() const { return tile_.height() * row_; }
+  void clear() {
+    points_ = 0;
+    for_row<T>(size(), [&](auto, auto put) { put(part_, Vec<T>{}); });
+  }
+  void add_part() {
+    const bool first = !totals_;
+    if (first) {
+      total_memory_ = Buffer(static_cast<std::size_t>(size()) * sizeof(double));
+      totals_ = reinterpret_cast<double*>(total_memory_.data());
+    }
+    for (std::int64_t k = 0; k < size(); ++k) totals_[k] = static_cast<double>(part_[k]) + (first ? 0 : totals_[k]);
+  }
+
+  Window tile_;
+  std::int64_t row_, channels_, points_ = 0;
+  Buffer part_memory_, total_memory_;
+  T* part_;
+  double* totals_ = nullptr;  // none while there was one part only
+};
+
+template <class T>
+void fill_tile(const PointsToGrid<T>& p, const SortedPoints& points, std::int64_t b, const Window& tile) {
   const PointsAndGrid<T>& at = p.at;
-  const std::int64_t scales = scale_count(at), channels = at.channels, columns = at.grid.columns().count;
-  T* nodes = p.nodes + b * at.grid.nodes() * channels;
-  const auto node = [&](std::int64_t i, std::int64_t j) { return nodes + (i * columns + j) * channels; };
-  for (std::int64_t i = tile.rows.begin; i < tile.rows.end; ++i)
-    for_row<T>(tile.width() * channels, [&](auto, auto put) { put(node(i, tile.columns.begin), Vec<T>{}); });
-  T* inverse = scratch.take(scales);
+  const GridAxis& columns = at.grid.columns();
+  const std::int64_t scales = scale_count(at), channels = at.channels;
+  Scratch<T> scratch(scales * (1 + tile.height() + tile.width()) + tile.width() * channels);
+  T *inverse = scratch.take(scales), *row_weights = scratch.take(tile.height() * scales),
+    *weights = scratch.take(tile.width() * scales), *row = scratch.take(tile.width() * channels);
   prepare_scales(at, inverse);
   const double reach = reach_of(at);
-  T *row_weights = scratch.take(kTileRows * scales), *weights = scratch.take(kTileColumns * scales),
-    *row = scratch.take(kTileColumns * channels);
-  const std::int64_t points = at.lengths ? at.lengths[b] : at.points;
-  for (std::int64_t n = b * at.points; n < b * at.points + points; ++n) {
+  TileSums<T> sums(tile, channels);
+  points.for_near(b, tile.rows, tile.columns, reach, [&](std::int64_t n) {
     const T* x = at.x + n * at.grid.dims();
     const Window all = window_of(at, x, reach), w{common(all.rows, tile.rows), common(all.columns, tile.columns)};
-    if (w.empty()) continue;
+    if (w.empty()) return;
     weigh_rows(at, w.rows, x, inverse, row_weights);
-    weigh(at.grid.columns(), w.columns, x[at.grid.dims() - 1], inverse, scales, weights);
+    weigh(columns, w.columns, x[at.grid.dims() - 1], inverse, scales, weights);
     spread(at, p.values + n * channels, weights, w.width(), row);
     for (std::int64_t i = 0; i < w.height(); ++i)
-      add_row(at, row_weights + i * scales, row, w.width(), node(w.rows.begin + i, w.columns.begin));
-  }
+      add_row(at, row_weights + i * scales, row, w.width(), sums.node(w.rows.begin + i, w.columns.begin));
+    sums.end_point();
+  });
+  const std::int64_t first = b * at.grid.nodes() + tile.rows.begin * columns.count + tile.columns.begin;
+  sums.store(p.nodes + first * channels, columns.count * channels);
 }
 
 /// Arrays that the sums over the nodes around a point need.
@@ -275,14 +324,14 @@ void for_points(Cpu& cpu, const PointsAndGrid<T>& at, const F& f) {
 template <class T, Isa isa>
 void points_to_grid(CpuContext<isa>& cpu, const PointsToGrid<T>& p) {
   const GridAxis &rows = p.at.grid.rows(), &columns = p.at.grid.columns();
-  const std::int64_t high = divide_up(rows.count, kTileRows), wide = divide_up(columns.count, kTileColumns);
-  const std::int64_t scales = scale_count(p.at);
-  const std::int64_t elements = scales * (1 + kTileRows + kTileColumns) + kTileColumns * p.at.channels;
-  cpu.parallel_for(p.at.batch * high * wide, 1, [&](std::int64_t begin, std::int64_t end) {
+  const GridTiles tiles(p.at.grid, kTileRows, kTileColumns);
+  const SortedPoints points(cpu, p.at, tiles);
+  const std::int64_t wide = tiles.wide(), count = tiles.high() * wide;
+  cpu.parallel_for(p.at.batch * count, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t tile = begin; tile < end; ++tile) {
-      const std::int64_t i = tile / wide % high * kTileRows, j = tile % wide * kTileColumns;
-      const Window window{{i, min_of(i + kTileRows, rows.count)}, {j, min_of(j + kTileColumns, columns.count)}};
-      fill_tile(p, tile / (wide * high), window, Scratch<T>(elements));
+      const std::int64_t i = tile % count / wide * kTileRows, j = tile % wide * kTileColumns;
+      fill_tile(p, points, tile / count,
+                {{i, min(i + kTileRows, rows.count)}, {j, min(j + kTileColumns, columns.count)}});
     }
   });
 }

@@ -1,11 +1,11 @@
-#include "npzoo/engine/cuda/launch.h"
-#include "npzoo/ops/set_convolution/kernels.h"
+#include "npzoo/ops/set_convolution/sorted_points_cuda.h"
 
 namespace npzoo {
 
 namespace {
 
 constexpr int kChannels = 4;  // that a thread takes together
+constexpr int kPart = 256;    // points that are summed in T
 
 /// Channels [first, first + count) of one place.
 struct Channels {
@@ -36,10 +36,37 @@ struct Weights {
   }
 };
 
-/// One node and some of its channels: Σ over the points, in their order.
+/// Sums over points: kPart points are summed in T, and these sums in double, so that a long sum loses no more digits
+/// than a short one.
+template <class T>
+class LongSums {
+ public:
+  /// Returns the sum of a channel so far in this part.
+  __device__ T& operator[](int channel) { return part_[channel]; }
+  /// To be called after each point.
+  __device__ void end_point() {
+    if (++points_ < kPart) return;
+    for (int c = 0; c < kChannels; ++c) {
+      totals_[c] += static_cast<double>(part_[c]);
+      part_[c] = 0;
+    }
+    points_ = 0;
+  }
+  __device__ T total(int channel) const {
+    return static_cast<T>(totals_[channel] + static_cast<double>(part_[channel]));
+  }
+
+ private:
+  T part_[kChannels] = {};
+  double totals_[kChannels] = {};
+  int points_ = 0;
+};
+
+/// One node and some of its channels: Σ over the points around it.
 template <class T>
 struct SumOverPoints {
   PointsToGrid<T> p;
+  SortedPoints points;
   std::int64_t groups;
 
   __device__ void operator()(std::int64_t i) const {
@@ -50,19 +77,19 @@ struct SumOverPoints {
     const std::int64_t row = node / columns.count, column = node - row * columns.count;
     const double row_place = rows.node(row), column_place = columns.node(column), reach = reach_of(at);
     const Weights<T> scales(at, channels);
-    const std::int64_t points = at.lengths ? at.lengths[b] : at.points;
-    T sums[kChannels] = {};
-    for (std::int64_t n = b * at.points; n < b * at.points + points; ++n) {
+    LongSums<T> sums;
+    points.for_near(at, b, row, column, reach, [&](std::int64_t n) {
       const T* x = at.x + n * at.grid.dims();
       const double across = x[at.grid.dims() - 1] - column_place, along = at.grid.dims() == 2 ? x[0] - row_place : 0;
-      if (across > reach || across < -reach || along > reach || along < -reach) continue;
+      if (across > reach || across < -reach || along > reach || along < -reach) return;
       T weights[kChannels];
       scales.at(static_cast<T>(across * across + along * along), channels.count, weights);
       const T* values = p.values + n * at.channels + channels.first;
       for (int c = 0; c < channels.count; ++c) sums[c] += weights[c] * values[c];
-    }
+      sums.end_point();
+    });
     T* out = p.nodes + place * at.channels + channels.first;
-    for (int c = 0; c < channels.count; ++c) out[c] = sums[c];
+    for (int c = 0; c < channels.count; ++c) out[c] = sums.total(c);
   }
 };
 
@@ -161,7 +188,9 @@ struct SlopesOfPoint {
 template <class T, Gpu gpu>
 void points_to_grid(CudaContext<gpu>& cuda, const PointsToGrid<T>& p) {
   const std::int64_t groups = divide_up(p.at.channels, kChannels);
-  for_each(cuda, "points_to_grid", p.at.batch * p.at.grid.nodes() * groups, SumOverPoints<T>{p, groups});
+  const PointSorter sorter(cuda, p.at);
+  for_each(cuda, "points_to_grid", p.at.batch * p.at.grid.nodes() * groups,
+           SumOverPoints<T>{p, sorter.sorted(), groups});
 }
 
 template <class T, Gpu gpu>

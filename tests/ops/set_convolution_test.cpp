@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "npzoo/ops/concat/concat.h"
+#include "npzoo/ops/set_convolution/kernels.h"
 #include "tests/ops/gradcheck_all.h"
 #include "tests/testing.h"
 
@@ -147,6 +148,68 @@ TEST_CASE_TEMPLATE("set convolution: a point on a node has weight 1 for the smal
     CHECK(doubles(grads.of(x)) == std::vector<double>{0});
     CHECK(doubles(grads.of(scale)) == std::vector<double>{0});
   }
+}
+
+TEST_CASE("set convolution: many points at a node lose no digits") {
+  constexpr std::int64_t kPoints = 200'000;
+  const Tensor x = Tensor::zeros({1, kPoints, 1}), values = Tensor::full({1, kPoints, 2}, 0.1),
+               scale = Tensor::full({1}, 1);
+  const std::vector<double> nodes = doubles(points_to_grid(x, values, scale, RegularGrid::over({0, 1, 2})));
+  // A part of 256 equal terms is rounded up to 256 times.
+  for (const double sum : {nodes[0], nodes[1]}) CHECK(std::abs(sum / (kPoints * double{0.1F}) - 1) <= 4e-6);
+}
+
+TEST_CASE("set convolution: points in any order on a grid of many tiles") {
+  const RegularGrid line = RegularGrid::over({-40, 0.03125, 2600}),
+                    plane = RegularGrid::over({-2, 0.21, 41}, {-9, 0.0625, 290});
+  for (const RegularGrid& grid : {line, plane}) {
+    CAPTURE(grid.dims());
+    constexpr std::int64_t kPoints = 700;  // a GPU sorts so many
+    Tensor x = Tensor::empty({2, kPoints, grid.dims()}, DType::float64, Device::cpu);
+    Random random(5);
+    for (std::int64_t i = 0; i < x.numel(); ++i) {
+      const GridAxis& axis = grid.along(static_cast<int>(i % grid.dims()));
+      // From the grid, some from outside of it, and many from one place.
+      const double place = random.uniform() < 0.3 ? 0.37 : 1.2 * random.uniform() - 0.1;
+      x.data<double>()[i] = axis.origin + place * axis.step * static_cast<double>(axis.count);
+    }
+    x.data<double>()[5 * grid.dims()] = kInfinity;
+    const Tensor here = x.to(default_device()), values = normal<double>({2, kPoints, 2}, 1);
+    const Tensor lengths = Tensor::from<std::int64_t>({2}, {kPoints, 600}),
+                 scale = Tensor::full({1}, 0.1, DType::float64);
+    const Tensor nodes = points_to_grid(here, values, scale, grid, lengths);
+    const auto set = [](const Tensor& t, std::int64_t b, std::int64_t points) {
+      return slice(slice(t, 0, b, b + 1), 1, 0, points);
+    };
+    std::vector<double> exact = dense_on_grid(set(here, 0, kPoints), set(values, 0, kPoints), scale, grid);
+    std::ranges::copy(dense_on_grid(set(here, 1, 600), set(values, 1, 600), scale, grid), std::back_inserter(exact));
+    CHECK(error(nodes, exact) <= 4 * kTolerance<double>);
+    check_deterministic(
+        [&](const std::vector<Tensor>& in) { return points_to_grid(here, in[0], scale, grid, lengths); }, {values});
+    for (int i = 0; i < grid.dims(); ++i) x.data<double>()[7 * grid.dims() + i] = kNaN;
+    const std::vector<double> touched = doubles(points_to_grid(x.to(default_device()), values, scale, grid, lengths));
+    for (std::size_t i = 0; i < touched.size(); ++i) CHECK(std::isnan(touched[i]) == (i < touched.size() / 2));
+  }
+}
+
+TEST_CASE("set convolution: a node looks for its points in few tiles, and misses none") {
+  constexpr std::int64_t kNodes = 1'000'000;
+  const GridTiles tiles(RegularGrid::over({-3, 0.5, kNodes}), 16, 256);
+  CHECK(tiles.count() == 3908);
+  Random random(3);
+  for (const double reach : {0.1, 20.0, 300.0}) {
+    const auto steps = static_cast<std::int64_t>(reach / 0.5);
+    for (int i = 0; i < 100; ++i) {
+      const std::int64_t node = random.integer(0, kNodes);
+      const NodeRange near = tiles.columns_near({node, node + 1}, reach);
+      CHECK(near.end - near.begin <= (2 * steps + 5) / 256 + 2);
+      const double x = -3 + 0.5 * static_cast<double>(node) + reach * (2 * random.uniform() - 1);
+      CHECK(tiles.of(&x) >= near.begin);
+      CHECK(tiles.of(&x) < near.end);
+    }
+  }
+  for (const double everywhere : {kNaN, kInfinity}) CHECK(tiles.columns_near({0, 1}, everywhere).end == 3907);
+  CHECK(tiles.of(&kNaN) == 3907);
 }
 
 TEST_CASE("set convolution: padding is not read and has no gradient") {
