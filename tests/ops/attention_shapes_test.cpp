@@ -181,6 +181,19 @@ TEST_CASE_TEMPLATE("attention shapes: the log-sum-exp of many keys and its gradi
   for (const double value : doubles(found[3])) CHECK(value == 0);
 }
 
+TEST_CASE("attention shapes: sums in several spans, under masks") {
+  // A span has up to 12288 keys or 8192 queries on the CPU. On a GPU it has 2048 points, and enough heads keep them in
+  // one segment.
+  const bool cpu = default_device() == Device::cpu;
+  for (const std::int64_t width : {8, 132}) {
+    const AttentionSize keys{cpu ? 1 : 9, 2, cpu ? 13'000 : 4500, 1, width, width};
+    const AttentionSize queries{cpu ? 16 : 9, cpu ? 8300 : 4500, 2, 1, width, width};
+    if (cpu && width > 8) continue;
+    for (const AttentionScore score : {AttentionScore::dot_product, AttentionScore::laplace})
+      for (const AttentionSize& s : {keys, queries}) compare<float>(s, {uneven(s), score});
+  }
+}
+
 TEST_CASE("attention shapes: sums over many keys lose no digits") {
   // Equal terms are the worst case: each addition to a long sum rounds in the same direction.
   const bool cpu = default_device() == Device::cpu;
