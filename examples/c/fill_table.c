@@ -1,4 +1,4 @@
-/* Fills the gap of a series by the weights for any table: cc fill_table.c $(pkg-config --cflags --libs npzoo) */
+/* Fills the gap of a series by the weights for any table: cc fill_table.c $(pkg-config --cflags --libs npzoo) -lm */
 #include <math.h>
 #include <npzoo/npzoo.h>
 #include <stdio.h>

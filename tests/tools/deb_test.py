@@ -40,6 +40,11 @@ PROGRAM = """
 #include "npzoo/engine/tensor.h"
 int main() { return npzoo::Tensor::full({2, 3}, 1.5).values<float>()[5] == 1.5f ? 0 : 1; }
 """
+# Links with a C compiler, which adds neither the C++ library nor the mathematical one.
+C_PROGRAM = """
+#include <npzoo/npzoo.h>
+int main(void) { return npzoo_last_error() == 0; }
+"""
 
 
 def check_files(build, files):
@@ -56,13 +61,14 @@ def check_files(build, files):
 
 
 def check_link(root, pc, compiler):
-    """A program compiles and links with the flags that pkg-config prints for the unpacked files."""
+    """Programs in C++ and C compile and link with the flags that pkg-config prints for the unpacked files."""
     environment = {**os.environ, "PKG_CONFIG_PATH": str(pc.parent), "PKG_CONFIG_SYSROOT_DIR": str(root)}
     flags = output("pkg-config", "--cflags", "--libs", "npzoo", env=environment).split()
     (root / "mine.cpp").write_text(PROGRAM)
-    output(*compiler, "-std=c++20", root / "mine.cpp", "-o", root / "mine", *flags)
-    libraries = ":".join(flag[2:] for flag in flags if flag.startswith("-L"))
-    output(root / "mine", env={**os.environ, "LD_LIBRARY_PATH": libraries})
+    (root / "mine.c").write_text(C_PROGRAM)
+    for command in ([*compiler, "-std=c++20", root / "mine.cpp"], ["cc", root / "mine.c"]):
+        output(*command, "-o", root / "mine", *flags)
+        output(root / "mine")
 
 
 def main():

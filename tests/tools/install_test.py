@@ -47,7 +47,7 @@ def check_other_languages(root, examples, flags, folders, weights):
     environment = {**os.environ, "NPZOO_WEIGHTS": str(weights), "LD_LIBRARY_PATH": ":".join(folders)}
     if shutil.which("Rscript"):
         headers = [flag for flag in flags if flag.startswith("-I")]
-        libraries = [flag for flag in flags if not flag.startswith("-I")] + ["-lstdc++"]
+        libraries = [flag for flag in flags if not flag.startswith("-I")]
         work = shutil.copytree(examples / "r", root / "r")
         output(["R", "CMD", "SHLIB", "npzoo_fill.c"], cwd=work,
                env={**environment, "PKG_CPPFLAGS": shlex.join(headers), "PKG_LIBS": shlex.join(libraries)})
@@ -65,9 +65,18 @@ def check_other_languages(root, examples, flags, folders, weights):
         print("Julia or the shared library is not installed: its example is left out")
 
 
+def check_c(examples, environment, folders, weights):
+    """The commands of the C tutorial compile its example and run it."""
+    page = (pathlib.Path(__file__).resolve().parents[2] / "docs/tutorials/c-r-julia.md").read_text()
+    commands = re.search(r"^## C\n\n```text\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[1]
+    text = output(["bash", "-euc", commands], cwd=examples.parent,
+                  env={**environment, "LD_LIBRARY_PATH": ":".join(folders), "NPZOO_WEIGHTS": str(weights)})
+    if len(re.findall(r"^\d+  \d+\.\d+ \+- \d+\.\d+$", text, re.MULTILINE)) != 10:
+        sys.exit(f"{commands}\nprinted {text!r}, expected ten rows")
+
+
 def check_examples(root, compiler, flags, folders):
-    """Each example in C++ compiles with each compiler by pkg-config, and all of them by CMake, and runs. Each in C compiles
-    with the first compiler, which finds the C++ library that npzoo needs."""
+    """Each example in C++ compiles with each compiler by pkg-config, and all of them by CMake, and runs."""
     (sources,) = root.rglob("share/doc/npzoo/examples/cpp")
     (weights,) = root.rglob("share/npzoo/weights")
     libraries = ":".join(folders)
@@ -77,10 +86,6 @@ def check_examples(root, compiler, flags, folders):
             program = root / f"{source.stem}-{i}"
             output([*command, "-std=c++20", source, "-o", program, *flags])
             run_example(program, libraries, weights)
-    for source in sorted((sources.parent / "c").glob("*.c")):
-        program = root / f"c-{source.stem}"
-        output([*compiler, "-x", "c", "-std=c11", source, "-x", "none", "-o", program, *flags])
-        run_example(program, libraries, weights)
     check_other_languages(root, sources.parent, flags, folders, weights)
     build = root / "cmake"
     output(["cmake", "-S", sources, "-B", build, f"-DCMAKE_CXX_COMPILER={compiler[-1]}",
@@ -114,6 +119,9 @@ def main():
             sys.exit(f"{files} found, expected libraries by name: a sysroot does not move files")
         if not any((pathlib.Path(folder) / "npzoo/models/registry.h").exists() for folder in folders):
             sys.exit(f"no headers in {folders}")
+        if "-lstdc++" in flags and not any(root.rglob("libnpzoo.a")):
+            sys.exit(f"{flags} found, expected nothing that a shared library links by itself")
+        check_c(next(root.rglob("share/doc/npzoo/examples/c")).parent, environment, folders, next(root.rglob("share/npzoo/weights")))
         check_examples(root, compiler, flags, folders)
     return 0
 
