@@ -29,6 +29,7 @@ autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True}
 autodoc_preserve_defaults = True
 autodoc_typehints_format = "short"
+autodoc_type_aliases = {"ArrayLike": "ArrayLike", "Doubles": "numpy.ndarray"}
 python_maximum_signature_line_length = 88
 python_use_unqualified_type_names = True
 

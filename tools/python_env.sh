@@ -6,7 +6,7 @@ set -euo pipefail
 
 folder=$(realpath -m "$1")
 python=${PYTHON:-python3}
-packages=(nanobind numpy pandas xarray pyarrow scikit-learn matplotlib pytest)
+packages=(nanobind numpy pandas xarray pyarrow scikit-learn matplotlib pytest mypy)
 if [ "$("$python" -c 'import sysconfig; print(sysconfig.get_config_var("Py_GIL_DISABLED") or 0)')" = 0 ]; then
   packages+=(nanobind-backend polars)
 else

@@ -63,12 +63,12 @@ void copy_any(const Array& array, const std::string& name, To* to) {
 }
 
 template <class T>
-nb::object numpy_array(T* data, std::vector<std::size_t> shape, nb::capsule owner) {
-  return nb::cast(nb::ndarray<nb::numpy, T>(data, shape.size(), shape.data(), owner));
+NumpyArray numpy_array(T* data, std::vector<std::size_t> shape, nb::capsule owner) {
+  return nb::borrow<NumpyArray>(nb::cast(nb::ndarray<nb::numpy, T>(data, shape.size(), shape.data(), owner)));
 }
 
 template <class T>
-nb::object owned_array(std::vector<T> values, std::vector<std::size_t> shape) {
+NumpyArray owned_array(std::vector<T> values, std::vector<std::size_t> shape) {
   auto owned = std::make_unique<std::vector<T>>(std::move(values));
   T* data = owned->data();
   nb::capsule owner(owned.get(), [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
@@ -108,7 +108,7 @@ Tensor lengths_from(const std::optional<Array>& array, const std::string& name, 
   return lengths;
 }
 
-nb::object array_from(Tensor tensor, bool single, int axis) {
+NumpyArray array_from(Tensor tensor, bool single, int axis) {
   tensor = tensor.to(Device::cpu).detach();
   if (!tensor.unique()) tensor = tensor.clone();
   std::vector<std::size_t> shape;
@@ -126,11 +126,11 @@ nb::object array_from(Tensor tensor, bool single, int axis) {
   fail("[array] unknown dtype");
 }
 
-nb::object array_from(std::vector<double> values, std::vector<std::size_t> shape) {
+NumpyArray array_from(std::vector<double> values, std::vector<std::size_t> shape) {
   return owned_array(std::move(values), std::move(shape));
 }
 
-nb::object array_from(std::vector<std::int64_t> values, std::vector<std::size_t> shape) {
+NumpyArray array_from(std::vector<std::int64_t> values, std::vector<std::size_t> shape) {
   return owned_array(std::move(values), std::move(shape));
 }
 

@@ -36,12 +36,17 @@ Points points_from(const Array& array, const std::string& name, std::int64_t wid
 /// Counts of points (B), each from 0 to `most`; none: undefined.
 Tensor lengths_from(const std::optional<Array>& array, const std::string& name, std::int64_t tasks, std::int64_t most);
 
+/// An array of NumPy, which the module's stub names so.
+class NumpyArray : public nb::object {
+  NB_OBJECT_DEFAULT(NumpyArray, nb::object, "numpy.ndarray", [](PyObject*) { return true; })
+};
+
 /// Returns a NumPy array that owns the tensor's memory, without a copy unless others share it. `single` drops the axis
 /// of extent 1 at `axis`.
-nb::object array_from(Tensor tensor, bool single = false, int axis = 0);
+NumpyArray array_from(Tensor tensor, bool single = false, int axis = 0);
 /// Returns a NumPy array of these values, without a copy.
-nb::object array_from(std::vector<double> values, std::vector<std::size_t> shape);
-nb::object array_from(std::vector<std::int64_t> values, std::vector<std::size_t> shape);
+NumpyArray array_from(std::vector<double> values, std::vector<std::size_t> shape);
+NumpyArray array_from(std::vector<std::int64_t> values, std::vector<std::size_t> shape);
 
 inline std::span<const double> span_of(const Doubles& array) { return {array.data(), array.size()}; }
 

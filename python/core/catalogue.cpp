@@ -2,7 +2,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "npzoo/datasets/data_folder.h"
 #include "npzoo/models/training/named_weights.h"
 #include "python/core/calls.h"
 #include "python/core/model.h"
@@ -85,7 +84,6 @@ void add_catalogue(nb::module_& module) {
       },
       "name"_a);
   module.def("default_weights", &default_weights, "dim_x"_a);
-  module.def("set_data_folder", &set_data_folder, "folder"_a);
 }
 
 }  // namespace npzoo::python

@@ -107,14 +107,14 @@ DateOrder order_named(const std::string& order) {
 
 /// Reads a column of text as dates: days, NaN where one is missing, their form, and whether they are of ISO 8601. None
 /// if it holds anything else. With `form` days count from the same one.
-nb::object read_dates(const std::string& name, const std::vector<std::string>& cells, const std::string& order,
-                      const Names& missing, const std::optional<Form>& form) {
+std::optional<nb::tuple> read_dates(const std::string& name, const std::vector<std::string>& cells,
+                                    const std::string& order, const Names& missing, const std::optional<Form>& form) {
   const CellRules rules{.dates = order_named(order), .missing = missing};
   const auto first = std::ranges::find_if_not(cells, [](const std::string& cell) { return is_missing(cell); });
   if (first == cells.end() || !(looks_like_date(*first) || parse_compact_date(*first) || rules.any()))
-    return nb::none();
+    return std::nullopt;
   Table table = Table::of_column(name, cells, rules);
-  if (table.summaries()[0].kind != Kind::time) return nb::none();
+  if (table.summaries()[0].kind != Kind::time) return std::nullopt;
   const std::size_t column = 0;
   std::vector<ColumnForm> forms = table.input_forms({&column, 1});
   if (form) {
@@ -123,14 +123,14 @@ nb::object read_dates(const std::string& name, const std::vector<std::string>& c
     forms[0].order = own;
   }
   NumberColumn read = std::move(table.numbers({&column, 1}, forms)[0]);
-  if (read.form.kind != ColumnForm::Kind::time) return nb::none();
+  if (read.form.kind != ColumnForm::Kind::time) return std::nullopt;
   const std::size_t rows = read.values.size();
   return nb::make_tuple(array_from(std::move(read.values), {rows}),
                         nb::make_tuple(true, read.form.zoned, read.form.epoch), parse_date_time(*first).has_value());
 }
 
 /// For each row of `asked` the row of `known` with the same inputs and the same group, −1 if there is none.
-nb::object match_rows(const Doubles& asked, const std::optional<Groups>& asked_groups, const Doubles& known,
+NumpyArray match_rows(const Doubles& asked, const std::optional<Groups>& asked_groups, const Doubles& known,
                       const std::optional<Groups>& known_groups, std::int64_t groups) {
   Names names;
   for (std::int64_t g = 0; g < groups; ++g) names.push_back(std::to_string(g));

@@ -77,7 +77,7 @@ nb::dict ask(SharedOptimiser& self, std::int64_t count) {
 using Pixels = nb::ndarray<const std::uint8_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using Mask = nb::ndarray<const bool, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-nb::object bytes_array(const Picture& picture) {
+NumpyArray bytes_array(const Picture& picture) {
   Tensor numbers = Tensor::empty({picture.height, picture.width, picture.channels}, DType::int64, Device::cpu);
   for (std::size_t i = 0; i < picture.bytes.size(); ++i) numbers.values<std::int64_t>()[i] = picture.bytes[i];
   return array_from(std::move(numbers));

@@ -90,13 +90,13 @@ nb::tuple predict(const FittedProcess& self, const Doubles& x) {
   return nb::make_tuple(array_from(std::move(figures.mean), {rows}), array_from(std::move(figures.std), {rows}));
 }
 
-nb::object covariance(const FittedProcess& self, const Doubles& x) {
+NumpyArray covariance(const FittedProcess& self, const Doubles& x) {
   const std::span<const double> targets = self.targets(x);
   const std::size_t rows = x.shape(0);
   return array_from(unlocked([&] { return self.process().covariance(targets); }), {rows, rows});
 }
 
-nb::object sample(const FittedProcess& self, const Doubles& x, std::int64_t count, std::uint64_t seed) {
+NumpyArray sample(const FittedProcess& self, const Doubles& x, std::int64_t count, std::uint64_t seed) {
   const std::span<const double> targets = self.targets(x);
   check(count >= 0, "[gp] {} samples found, expected 0 or more", count);
   Random random(seed);

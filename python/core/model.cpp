@@ -80,7 +80,7 @@ Tensor values_of(const AnsweredQuery& self, const Array& y, DType dtype) {
   return std::move(values.values);
 }
 
-nb::object sample(const AnsweredQuery& self, std::int64_t n, std::optional<std::uint64_t> seed, bool functions) {
+NumpyArray sample(const AnsweredQuery& self, std::int64_t n, std::optional<std::uint64_t> seed, bool functions) {
   check(n >= 1, "[sample] {} samples found, expected 1 or more", n);
   Tensor drawn = unlocked([&] {
     Draws draws(seed.value_or(self.seed), Purpose::prediction, 1);
@@ -90,7 +90,7 @@ nb::object sample(const AnsweredQuery& self, std::int64_t n, std::optional<std::
 }
 
 template <class F>
-nb::object figures(const AnsweredQuery& self, F&& f) {
+NumpyArray figures(const AnsweredQuery& self, F&& f) {
   return array_from(unlocked(f), self.single);
 }
 

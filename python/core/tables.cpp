@@ -233,7 +233,7 @@ void add_tables(nb::module_& module) {
   module.def("usual_weights", nb::overload_cast<std::int64_t, std::int64_t, std::int64_t>(&usual_weights), "inputs"_a,
              "covariates"_a, "observed"_a);
   module.def("compares_with_gp", &compares_with_gp, "inputs"_a);
-  module.def("fill", &fill_arrays, "model"_a.none(), "x"_a.noconvert(), "values"_a, "options"_a,
+  module.def("fill", &fill_arrays, "model"_a.none(), "x"_a.noconvert(), "values"_a, "options"_a, nb::kw_only(),
              "groups"_a = nb::none(), "targets"_a = nb::none(), "target_groups"_a = nb::none(),
              "truth"_a = std::vector<Doubles>(), "x_names"_a, "value_names"_a, "x_forms"_a = std::vector<Form>(),
              "group_name"_a = "", "lonlat"_a = false, "covariates"_a = nb::none(), "progress"_a = nb::none(),

@@ -24,11 +24,11 @@ struct Pullback {
   Moments moments() {
     return prediction.call([](LinearisedPrediction& p) { return p.moments(); });
   }
-  nb::object mean() { return array_from(moments().mean, single); }
-  nb::object std() { return array_from(moments().std, single); }
+  NumpyArray mean() { return array_from(moments().mean, single); }
+  NumpyArray std() { return array_from(moments().std, single); }
 
   /// Gradients of xc, yc and xt from those of mean and standard deviation; none given: zeros.
-  std::tuple<nb::object, nb::object, nb::object> play(const std::optional<Array>& d_mean,
+  std::tuple<NumpyArray, NumpyArray, NumpyArray> play(const std::optional<Array>& d_mean,
                                                       const std::optional<Array>& d_std) {
     auto all = prediction.call([&](LinearisedPrediction& p) {
       const auto cotangent = [&](const std::optional<Array>& given, const char* name) {

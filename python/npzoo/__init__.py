@@ -6,6 +6,8 @@
     model.predict(xc, yc, xt).mean
 """
 
+from typing import TYPE_CHECKING
+
 from . import _core, events
 from ._arguments import whole as _whole
 from ._catalogue import card, facts, models, protocols, weights
@@ -37,13 +39,17 @@ def set_threads(count: int) -> None:
     _core.set_threads(_whole(count, "[set_threads] count", most=2**31 - 1))
 
 
-def __getattr__(name: str):
-    """Imports scikit-learn when its regressor is used."""
-    if name == "NeuralProcessRegressor":
-        from ._regressor import NeuralProcessRegressor
+if TYPE_CHECKING:
+    from ._regressor import NeuralProcessRegressor as NeuralProcessRegressor
+else:
 
-        return NeuralProcessRegressor
-    raise AttributeError(f"module 'npzoo' has no attribute {name!r}")
+    def __getattr__(name):
+        """Imports scikit-learn when its regressor is used."""
+        if name == "NeuralProcessRegressor":
+            from ._regressor import NeuralProcessRegressor
+
+            return NeuralProcessRegressor
+        raise AttributeError(f"module 'npzoo' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from . import _core
 from ._arguments import unmasked
+from ._types import Doubles
 
 
-def as_array(values, name: str) -> np.ndarray:
+def as_array(values: Any, name: str) -> np.ndarray:
     """Returns an array of numbers of any library on the CPU as a NumPy array.
 
     NumPy arrays come back as they are. Arrays of PyTorch, JAX, CuPy and others that speak DLPack share their memory.
@@ -34,12 +37,12 @@ def as_array(values, name: str) -> np.ndarray:
     return _readable(array)
 
 
-def as_double(values, name: str) -> np.ndarray:
+def as_double(values: Any, name: str) -> Doubles:
     """Returns numbers as float64 in C order: a view if they are that already, else a copy."""
     return np.ascontiguousarray(as_array(values, name), dtype=np.float64)
 
 
-def as_whole(values, name: str) -> np.ndarray:
+def as_whole(values: Any, name: str) -> np.ndarray:
     """Returns whole numbers as int64 in C order."""
     array = as_array(values, name)
     if array.dtype.kind == "f" and not (array == np.floor(array)).all():
@@ -53,7 +56,7 @@ def _readable(array: np.ndarray) -> np.ndarray:
     return array if known and array.dtype.isnative else array.astype(np.float64)
 
 
-def _column(values) -> np.ndarray:
+def _column(values: Any) -> np.ndarray:
     values = unmasked(values)
     if hasattr(values, "to_numpy") and getattr(getattr(values, "dtype", None), "kind", "") not in ("m", "M"):
         try:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Iterable, Mapping
+import os
+from typing import Any, Iterable, Mapping, overload
 
 from . import _core
 from ._arguments import path_of
 
 
-class Table(list):
+class Table(list[dict[str, Any]]):
     """A list of dictionaries with the same keys, which notebooks show as a table."""
 
     def _repr_html_(self) -> str:
@@ -50,7 +51,11 @@ def weights() -> Table:
     return Table(_core.weights())
 
 
-def protocols(name: str | None = None, set: Mapping[str, object] | Iterable[str] = ()):
+@overload
+def protocols(name: None = None) -> list[str]: ...
+@overload
+def protocols(name: str | os.PathLike[str], set: Mapping[str, object] | Iterable[str] = ()) -> dict[str, Any]: ...
+def protocols(name: str | os.PathLike[str] | None = None, set: Mapping[str, object] | Iterable[str] = ()) -> list[str] | dict[str, Any]:
     """Lists the names of the protocols, or describes one: a dictionary of facts and its text.
 
     >>> import npzoo
@@ -62,7 +67,7 @@ def protocols(name: str | None = None, set: Mapping[str, object] | Iterable[str]
     return dict(_core.protocol_facts(path_of(name, "[protocols] name"), changes(set)))
 
 
-def card(name: str) -> Text:
+def card(name: str | os.PathLike[str]) -> Text:
     """Returns the card of trained weights in Markdown: what they are for, how they were trained, how they score.
 
     >>> import npzoo
@@ -72,9 +77,10 @@ def card(name: str) -> Text:
     return Text(_core.card(path_of(name, "[card] name"))[0])
 
 
-def facts(name: str) -> dict:
+def facts(name: str | os.PathLike[str]) -> dict[str, Any]:
     """Returns what a file of weights tells of itself: sizes, training and scores."""
-    return json.loads(_core.card(path_of(name, "[facts] name"))[1])
+    known: dict[str, Any] = json.loads(_core.card(path_of(name, "[facts] name"))[1])
+    return known
 
 
 def changes(set: Mapping[str, object] | Iterable[str]) -> list[str]:
@@ -89,7 +95,7 @@ def changes(set: Mapping[str, object] | Iterable[str]) -> list[str]:
         raise _core.InvalidInput(f"[set] {set!r} found, expected a dictionary, or texts such as 'data.points=100'") from None
 
 
-def _toml(value) -> str:
+def _toml(value: Any) -> str:
     value = value.item() if hasattr(value, "item") else value  # a number of NumPy
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Iterable, Mapping, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Any, Iterable, Mapping, NamedTuple, Sequence
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from ._arguments import pair, path_of, real, whole
 from ._model import Model, load
 from ._warnings import warn
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Point = dict[str, float | str]  # a coordinate for each parameter: a number, or the name of a choice
 
@@ -50,8 +52,9 @@ class Optimiser:
     True
     """
 
-    def __init__(self, space: Mapping[str, object] | str | os.PathLike, *, maximise: bool = False,
-                 weights: str | os.PathLike | Model | None = None, acquisition: str = "log-ei", batch: str = "fantasies", seed: int = 0):
+    def __init__(self, space: Mapping[str, object] | str | os.PathLike[str], *, maximise: bool = False,
+                 weights: str | os.PathLike[str] | Model | None = None, acquisition: str = "log-ei", batch: str = "fantasies",
+                 seed: int = 0) -> None:
         axes = [_axis(name, what) for name, what in space.items()] if isinstance(space, Mapping) else \
             _core.read_space(path_of(space, "[optimise] space"))
         gaussian = isinstance(weights, str) and weights == "gp"
@@ -75,7 +78,7 @@ class Optimiser:
         self.proposals = [Proposal(*point[1:]) for point in answer["points"]]
         return [self._point(point[0]) for point in answer["points"]]
 
-    def tell(self, points: Iterable[Mapping[str, float | str] | Sequence[float | str]], values: Iterable[float]) -> None:
+    def tell(self, points: Iterable[Mapping[str, float | str] | Sequence[float | str]], values: Iterable[float | None]) -> None:
         """Adds evaluations: points as :meth:`ask` returns them, or rows of their coordinates, and their values. NaN or None
         stands for an evaluation that failed."""
         rows = self._rows(points)
@@ -102,14 +105,14 @@ class Optimiser:
         """The points that are being evaluated."""
         return [self._point(row) for row in np.reshape(self._core.pending(), (-1, len(self.names)))]
 
-    def _point(self, row) -> Point:
+    def _point(self, row: Iterable[float]) -> Point:
         return {name: choices[int(value)] if choices else float(value)
                 for name, choices, value in zip(self.names, self._choices, row)}
 
-    def _rows(self, points) -> list[list[float]]:
+    def _rows(self, points: Any) -> list[list[float]]:
         return [self._row(point) for point in ([points] if isinstance(points, Mapping) else points)]
 
-    def _row(self, point) -> list[float]:
+    def _row(self, point: Any) -> list[float]:
         if isinstance(point, Mapping):
             missing = [name for name in self.names if name not in point]
             if missing:
@@ -138,7 +141,7 @@ class Optimiser:
             raise _core.InvalidInput("[optimise] no evaluation has a value yet, expected one")
         return (max if self._maximise else min)(known, key=lambda evaluation: evaluation[1])
 
-    def plot(self, ax=None):
+    def plot(self, ax: Axes | None = None) -> Axes:
         """Draws the values in their order and the best so far, with matplotlib; returns the axes."""
         import matplotlib.pyplot as plt
 
@@ -157,7 +160,7 @@ class Optimiser:
         return f"<npzoo.Optimiser of {', '.join(self.names)}: {len(self.values)} evaluations>"
 
 
-def _number(name: str, choices: list[str], value) -> float:
+def _number(name: str, choices: list[str], value: Any) -> float:
     if not choices:
         return real(value, "[optimise] the coordinate")
     if value not in choices:
@@ -165,7 +168,7 @@ def _number(name: str, choices: list[str], value) -> float:
     return float(choices.index(value))
 
 
-def _axis(name, what):
+def _axis(name: object, what: Any) -> tuple[Any, ...]:
     if isinstance(what, Mapping):
         known = {"choices", "fixed"} if "choices" in what else {"low", "high", "log", "integer", "fixed"}
         unknown = set(what) - known
@@ -182,12 +185,12 @@ def _axis(name, what):
     return *_bounds(name, *pair(what, f"[optimise] {name!r}:", "bounds (low, high), names, or a dictionary")), False, False, None, []
 
 
-def _choices(name, choices, fixed):
+def _choices(name: object, choices: Any, fixed: Any) -> tuple[Any, ...]:
     if isinstance(choices, str) or not all(isinstance(choice, str) for choice in choices):
         raise _core.InvalidInput(f"[optimise] choices {choices!r} of {name!r} found, expected names")
     choices = list(choices)
     return str(name), 0.0, 0.0, False, False, None if fixed is None else _number(str(name), choices, fixed), choices
 
 
-def _bounds(name: str, low, high) -> tuple[str, float, float]:
+def _bounds(name: object, low: Any, high: Any) -> tuple[str, float, float]:
     return str(name), real(low, f"[optimise] low of {name!r}"), real(high, f"[optimise] high of {name!r}")

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import os
-from typing import Callable, Iterable, Sequence
+from typing import Any, Iterable, Sequence
 
 import numpy as np
 
 from . import _core
 from ._arguments import names, optional_whole, probabilities, seed_of, whole
 from ._catalogue import Table
-from ._frames import Frame, as_frame, as_times
+from ._frames import Form, Frame, as_frame, as_times
 from ._model import Model
 from ._question import Question, as_model, check_names, column_facts, fill_options, input_column, named_figures
 from ._tables import combines_ends, period_texts
+from ._types import Doubles, Names, Period, Progress, TableLike, TableT
 from ._warnings import warn
 
 
-def forecast(data, horizon: int | None = None, time: str | None = None, values: str | Sequence[str] | None = None,
-             weights: str | os.PathLike | Model | None = None, *, quantiles: Iterable[float] = (), samples: int = 0,
+def forecast(data: TableT, horizon: int | None = None, time: str | None = None, values: str | Sequence[str] | None = None,
+             weights: str | os.PathLike[str] | Model | None = None, *, quantiles: Iterable[float] = (), samples: int = 0,
              seed: int | None = None, dates: str | None = None, ends: str = "combined",
-             period: int | float | str | Sequence[int | float | str] | None = None,
-             progress: Callable[[int, int], object] | None = None):
+             period: Period = None,
+             progress: Progress = None) -> TableT:
     """Predicts the next ``horizon`` rows of a table whose rows follow each other in equal steps of ``time``.
 
     Returns a table of the same kind with the times and the columns ``mean_VALUE``, ``std_VALUE``, ``qP_VALUE`` and
@@ -62,9 +63,9 @@ def forecast(data, horizon: int | None = None, time: str | None = None, values: 
     return frame.made({time: frame.in_zone(time, as_times(places, form)), **figures})
 
 
-def backtest(data, time: str | None = None, values: str | Sequence[str] | None = None, *, dates: str | None = None,
-             period: int | float | str | Sequence[int | float | str] | None = None,
-             progress: Callable[[int, int], object] | None = None) -> Table:
+def backtest(data: TableLike, time: str | None = None, values: str | Sequence[str] | None = None, *, dates: str | None = None,
+             period: Period = None,
+             progress: Progress = None) -> Table:
     """Scores forecasts of the last season of each series, or of six steps, hidden from the methods.
 
     Returns a row for the combination that :func:`forecast` uses, and one for each method in it: MASE and CRPS in errors
@@ -88,7 +89,7 @@ def backtest(data, time: str | None = None, values: str | Sequence[str] | None =
                  for method, mase, crps, coverage, count in result["ends"])
 
 
-def _series_columns(frame: Frame, time: str | None, values) -> tuple[str, list[str]]:
+def _series_columns(frame: Frame, time: str | None, values: Names) -> tuple[str, list[str]]:
     if time is None:
         facts = [column_facts(frame, name) for name in frame.names]
         try:
@@ -104,7 +105,8 @@ def _series_columns(frame: Frame, time: str | None, values) -> tuple[str, list[s
     return time, chosen
 
 
-def _extended(frame: Frame, time: str, x, form, chosen, horizon: int, options, progress):
+def _extended(frame: Frame, time: str, x: Doubles, form: Form, chosen: list[str], horizon: int, options: _core.FillOptions,
+              progress: Progress) -> tuple[Doubles, dict[str, Any], Question]:
     """Times behind the last, in the usual step, what the weights for tables say of them, and the question."""
     steps = np.diff(np.sort(x))
     if len(steps) == 0 or not (steps > 0).all():

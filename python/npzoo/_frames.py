@@ -12,16 +12,21 @@ import datetime
 import decimal
 import numbers
 import sys
+from typing import Any, Mapping
 
 import numpy as np
 
 from . import _core
 from ._arguments import is_missing, unmasked
+from ._types import Doubles
+
+Form = tuple[bool, bool, int]  # of an input: whether it is times, whether these have a zone, and the day that they count from
+Columns = Mapping[str, np.ndarray]
 
 _DAY = 86_400_000_000_000  # ns
 
 
-def as_frame(data, what: str, dates: str | None = None):
+def as_frame(data: Any, what: str, dates: str | None = None) -> Frame:
     """Wraps a table: pandas, xarray, Polars, Arrow, a dictionary of arrays, or a structured array. ``dates`` is the order
     of day, month and year in columns of text."""
     if dates not in (None, "dmy", "mdy", "ymd"):
@@ -31,7 +36,7 @@ def as_frame(data, what: str, dates: str | None = None):
     return frame
 
 
-def _wrapped(data, what: str):
+def _wrapped(data: Any, what: str) -> Frame:
     for library, names, frame in (("pandas", ("DataFrame",), PandasFrame), ("xarray", ("Dataset", "DataArray"), XarrayFrame),
                                   ("polars", ("DataFrame",), PolarsFrame), ("pyarrow", ("Table", "RecordBatch"), ArrowFrame)):
         module = sys.modules.get(library)
@@ -83,7 +88,7 @@ class Frame:
             return np.array([is_missing(v) for v in values], dtype=bool)
         return np.zeros(len(values), dtype=bool)
 
-    def numbers(self, name: str) -> np.ndarray:
+    def numbers(self, name: str) -> Doubles:
         """float64, NaN where a value is missing: a view if the column is that already, else a copy."""
         values = self.column(name)
         if values.dtype.kind == "O":
@@ -93,10 +98,10 @@ class Frame:
     def times(self, name: str) -> tuple[np.ndarray, bool]:
         if self._kind(name) != "text":
             return self._times(name)
-        days, form, _ = self._text_dates(name)
+        days, form, _ = self._dates(name)
         return as_times(days, form), form[1]
 
-    def in_zone(self, name: str, times: np.ndarray):
+    def in_zone(self, name: str, times: np.ndarray) -> Any:
         """Times of UTC as a column like that of this name: in its time zone, if it has one."""
         if self._kind(name) == "time":
             zone = next((v.tzinfo for v in self.column(name) if getattr(v, "tzinfo", None) is not None), None)
@@ -109,14 +114,13 @@ class Frame:
         """Times as clocks of their zone show them."""
         return self.times(name)[0]
 
-    def days(self, name: str, form=None) -> tuple[np.ndarray, tuple[bool, bool, int]]:
-        """A column of inputs as float64, and its form: whether they are times, whether these have a zone, and the day that
-        they count from. With the ``form`` of another column days count from the same one."""
+    def days(self, name: str, form: Form | None = None) -> tuple[Doubles, Form]:
+        """A column of inputs as float64, and its form. With the ``form`` of another column days count from the same one."""
         kind = self._kind(name)
         if kind == "number":
             return self.numbers(name), (False, False, 0)
         if kind == "text":
-            return self._text_dates(name, form)[:2]
+            return self._dates(name, form)[:2]
         times, zoned = self._times(name)
         day = times.astype("datetime64[D]")
         rest = (times - day).astype("timedelta64[ns]").astype(np.int64)
@@ -126,7 +130,7 @@ class Frame:
 
     def iso(self, name: str) -> bool:
         """Whether a column of times is not text in a notation other than ISO 8601."""
-        return self._kind(name) != "text" or self._text_dates(name)[2]
+        return self._kind(name) != "text" or self._dates(name)[2]
 
     def labels(self, name: str) -> np.ndarray:
         return np.asarray(self.column(name))
@@ -134,11 +138,11 @@ class Frame:
     def __len__(self) -> int:
         return len(self.column(self.names[0])) if self.names else 0
 
-    def attached(self, columns: dict[str, np.ndarray]):
+    def attached(self, columns: Columns) -> Any:
         raise NotImplementedError
 
     @staticmethod
-    def made(columns: dict[str, np.ndarray]):
+    def made(columns: Columns) -> Any:
         """A new table of this kind."""
         raise NotImplementedError
 
@@ -158,7 +162,13 @@ class Frame:
         plain = [v.astimezone(datetime.timezone.utc).replace(tzinfo=None) if getattr(v, "tzinfo", None) else v for v in values]
         return np.array(plain, dtype="datetime64[us]"), zoned
 
-    def _text_dates(self, name: str, form=None):
+    def _dates(self, name: str, form: Form | None = None) -> tuple[Doubles, Form, bool]:
+        """Returns what `_text_dates` reads in a column of which ``kind`` is "time"."""
+        read = self._text_dates(name, form)
+        assert read is not None
+        return read
+
+    def _text_dates(self, name: str, form: Form | None = None) -> tuple[Doubles, Form, bool] | None:
         """A column of text as days, their form and whether they are of ISO 8601; None if it holds anything but dates."""
         if form is not None and form[0]:
             return _core.read_dates(name, self._cells(name), self.dates, [], form)
@@ -176,7 +186,7 @@ class Frame:
 class DictFrame(Frame):
     """A dictionary of arrays of one length."""
 
-    def __init__(self, data: dict):
+    def __init__(self, data: dict[Any, Any]) -> None:
         self._data = data
         self._columns = {str(name): np.asarray(unmasked(values)) for name, values in data.items()}
         lengths = {name: values.shape for name, values in self._columns.items()}
@@ -184,21 +194,21 @@ class DictFrame(Frame):
             raise _core.InvalidInput(f"[table] columns of shapes {lengths} found, expected arrays of one axis and one length")
         self.names = list(self._columns)
 
-    def column(self, name):
+    def column(self, name: str) -> np.ndarray:
         return self._columns[name]
 
-    def attached(self, columns):
+    def attached(self, columns: Columns) -> Any:
         return {**self._data, **columns}
 
     @staticmethod
-    def made(columns):
+    def made(columns: Columns) -> Any:
         return dict(columns)
 
 
 class PandasFrame(Frame):
     """A pandas DataFrame; named levels of the index, and an index of dates, are columns as well."""
 
-    def __init__(self, data):
+    def __init__(self, data: Any) -> None:
         import pandas
 
         self._pandas, self._data = pandas, data
@@ -215,7 +225,7 @@ class PandasFrame(Frame):
             self._columns.setdefault(name, values.to_series(index=pandas.RangeIndex(len(values))))
         self.names = list(self._columns)
 
-    def _kind(self, name):
+    def _kind(self, name: str) -> str:
         types = self._pandas.api.types
         values = self._columns[name]
         if isinstance(values.dtype, self._pandas.CategoricalDtype) or types.is_bool_dtype(values.dtype):
@@ -226,16 +236,16 @@ class PandasFrame(Frame):
             return "time"
         return super()._kind(name)
 
-    def column(self, name):
+    def column(self, name: str) -> np.ndarray:
         return self._columns[name].to_numpy()
 
-    def missing(self, name):
+    def missing(self, name: str) -> np.ndarray:
         return self._columns[name].isna().to_numpy()
 
-    def numbers(self, name):
+    def numbers(self, name: str) -> Doubles:
         return np.ascontiguousarray(self._columns[name].to_numpy(dtype=np.float64, na_value=np.nan))
 
-    def _times(self, name):
+    def _times(self, name: str) -> tuple[np.ndarray, bool]:
         values = self._columns[name]
         if isinstance(values.dtype, self._pandas.PeriodDtype):
             values = values.dt.to_timestamp()
@@ -248,26 +258,26 @@ class PandasFrame(Frame):
             return values.astype("datetime64[ns]").to_numpy(), zoned
         return super()._times(name)
 
-    def in_zone(self, name, times):
+    def in_zone(self, name: str, times: np.ndarray) -> Any:
         zone = self._zone(name)
         return times if zone is None else self._pandas.DatetimeIndex(times).tz_localize("UTC").tz_convert(zone)
 
-    def clock_times(self, name):
+    def clock_times(self, name: str) -> np.ndarray:
         if self._zone(name) is None:
             return super().clock_times(name)
         return self._columns[name].astype(f"datetime64[us, {self._zone(name)}]").dt.tz_localize(None).to_numpy()
 
-    def _zone(self, name):
+    def _zone(self, name: str) -> Any:
         """The time zone of a column; None if it has none."""
         dtype = self._columns[name].dtype
         arrow = getattr(dtype, "pyarrow_dtype", None)
         return getattr(dtype, "tz", None) if arrow is None else getattr(arrow, "tz", None)
 
-    def attached(self, columns):
+    def attached(self, columns: Columns) -> Any:
         return self._data.assign(**columns)
 
     @staticmethod
-    def made(columns):
+    def made(columns: Columns) -> Any:
         import pandas
 
         return pandas.DataFrame(columns)
@@ -276,49 +286,49 @@ class PandasFrame(Frame):
 class PolarsFrame(Frame):
     """A Polars DataFrame."""
 
-    def __init__(self, data):
+    def __init__(self, data: Any) -> None:
         import polars
 
         self._polars, self._data = polars, data
         self.names = list(data.columns)
 
-    def _kind(self, name):
+    def _kind(self, name: str) -> str:
         dtype = self._data[name].dtype
         if dtype.is_numeric():
             return "number"
         return "time" if dtype in (self._polars.Date, self._polars.Datetime) else "text"
 
-    def column(self, name):
+    def column(self, name: str) -> np.ndarray:
         return self._data[name].to_numpy()
 
-    def missing(self, name):
+    def missing(self, name: str) -> np.ndarray:
         column = self._data[name]
         missing = column.is_null()
         return (missing | column.is_nan().fill_null(True) if column.dtype.is_float() else missing).to_numpy()
 
-    def numbers(self, name):
+    def numbers(self, name: str) -> Doubles:
         return np.ascontiguousarray(self._data[name].cast(self._polars.Float64).fill_null(float("nan")).to_numpy())
 
-    def _times(self, name):
+    def _times(self, name: str) -> tuple[np.ndarray, bool]:
         column = self._data[name]
         zoned = getattr(column.dtype, "time_zone", None) is not None
         if zoned:
             column = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
         return column.to_numpy(), zoned
 
-    def in_zone(self, name, times):
+    def in_zone(self, name: str, times: np.ndarray) -> Any:
         zone = getattr(self._data[name].dtype, "time_zone", None)
         return times if zone is None else self._polars.Series(times).dt.replace_time_zone("UTC").dt.convert_time_zone(zone)
 
-    def clock_times(self, name):
+    def clock_times(self, name: str) -> np.ndarray:
         zone = getattr(self._data[name].dtype, "time_zone", None)
         return super().clock_times(name) if zone is None else self._data[name].dt.replace_time_zone(None).to_numpy()
 
-    def attached(self, columns):
+    def attached(self, columns: Columns) -> Any:
         return self._data.with_columns([self._polars.Series(name, values) for name, values in columns.items()])
 
     @staticmethod
-    def made(columns):
+    def made(columns: Columns) -> Any:
         import polars
 
         return polars.DataFrame(columns)
@@ -327,42 +337,42 @@ class PolarsFrame(Frame):
 class ArrowFrame(Frame):
     """An Arrow table, as many libraries give theirs."""
 
-    def __init__(self, data):
+    def __init__(self, data: Any) -> None:
         import pyarrow
 
         self._data = pyarrow.table(data)
         self.names = list(self._data.column_names)
         self._frame = PandasFrame(self._data.to_pandas())
 
-    def column(self, name):
+    def column(self, name: str) -> np.ndarray:
         return self._frame.column(name)
 
-    def _kind(self, name):
+    def _kind(self, name: str) -> str:
         return self._frame._kind(name)
 
-    def missing(self, name):
+    def missing(self, name: str) -> np.ndarray:
         return self._frame.missing(name)
 
-    def numbers(self, name):
+    def numbers(self, name: str) -> Doubles:
         return self._frame.numbers(name)
 
-    def _times(self, name):
+    def _times(self, name: str) -> tuple[np.ndarray, bool]:
         return self._frame._times(name)
 
-    def in_zone(self, name, times):
+    def in_zone(self, name: str, times: np.ndarray) -> Any:
         return self._frame.in_zone(name, times)
 
-    def clock_times(self, name):
+    def clock_times(self, name: str) -> np.ndarray:
         return self._frame.clock_times(name)
 
-    def attached(self, columns):
+    def attached(self, columns: Columns) -> Any:
         table = self._data
         for name, values in columns.items():
             table = table.append_column(name, [values])
         return table
 
     @staticmethod
-    def made(columns):
+    def made(columns: Columns) -> Any:
         import pyarrow
 
         return pyarrow.table(columns)
@@ -371,7 +381,7 @@ class ArrowFrame(Frame):
 class XarrayFrame(Frame):
     """A Dataset or a DataArray: a row for each place of the grid; its coordinates are columns."""
 
-    def __init__(self, data):
+    def __init__(self, data: Any) -> None:
         import xarray
 
         self._xarray = xarray
@@ -388,24 +398,24 @@ class XarrayFrame(Frame):
         self.coordinates = [str(d) for d in self.dims]
         self.names = self.coordinates + self.variables
 
-    def column(self, name):
+    def column(self, name: str) -> np.ndarray:
         if name in self.variables:
             return self._data[name].transpose(*self.dims).to_numpy().reshape(-1)
-        axis = self.coordinates.index(name)
+        axis = self.names.index(name)
         values = self._data[self.dims[axis]].to_numpy() if self.dims[axis] in self._data.coords else np.arange(self._shape[axis])
         shape = [1] * len(self.dims)
         shape[axis] = -1
         return np.broadcast_to(values.reshape(shape), self._shape).reshape(-1)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return int(np.prod(self._shape))
 
-    def attached(self, columns):
+    def attached(self, columns: Columns) -> Any:
         grids = {name: (self.dims, np.asarray(values).reshape(self._shape)) for name, values in columns.items()}
         return self._data.assign(**{name: self._xarray.Variable(*grid) for name, grid in grids.items()})
 
     @staticmethod
-    def made(columns):
+    def made(columns: Columns) -> Any:
         import xarray
 
         (time, _), *_ = columns.items()
@@ -413,7 +423,7 @@ class XarrayFrame(Frame):
                               coords={time: columns[time]})
 
 
-def as_times(days: np.ndarray, form) -> np.ndarray:
+def as_times(days: np.ndarray, form: Form) -> np.ndarray:
     """Days as dates, to the microsecond, and NaN as no date; numbers stay."""
     if not form[0]:
         return days

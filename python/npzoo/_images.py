@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import Callable
+from typing import TYPE_CHECKING, Sequence
 
 import numpy as np
 
 from . import _core
 from ._arguments import pair, real, whole
 from ._model import Model, load
+from ._types import ArrayLike, Doubles, Progress
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass
@@ -18,14 +22,14 @@ class Completed:
     """A completed image; arrays are (height, width, channels), figures are shares of white."""
 
     image: np.ndarray = field(repr=False)  #: the mean as bytes, with the pixels that were shown as they were
-    mean: np.ndarray = field(repr=False)
-    std: np.ndarray = field(repr=False)
-    samples: list[np.ndarray] = field(repr=False)
+    mean: Doubles = field(repr=False)
+    std: Doubles = field(repr=False)
+    samples: list[Doubles] = field(repr=False)
     shown: np.ndarray = field(repr=False)  #: which pixels the model saw, (height, width) of the given image
     squared_error: float | None  #: of the hidden pixels, in shares of white; None if all were shown
     log_likelihood: float | None  #: of each hidden pixel by itself, in nats
 
-    def plot(self, axes=None):
+    def plot(self, axes: Sequence[Axes] | None = None) -> Sequence[Axes]:
         """Draws what was shown, the completed image and the standard deviation, with matplotlib; returns the axes."""
         import matplotlib.pyplot as plt
 
@@ -41,8 +45,8 @@ class Completed:
         return axes
 
 
-def complete(image, mask=None, weights: str | os.PathLike | Model = "quick/mnist", *, size: tuple[int, int] | None = None,
-             samples: int = 0, seed: int = 0, progress: Callable[[int, int], object] | None = None) -> Completed:
+def complete(image: ArrayLike | os.PathLike[str], mask: ArrayLike | None = None, weights: str | os.PathLike[str] | Model = "quick/mnist", *, size: tuple[int, int] | None = None,
+             samples: int = 0, seed: int = 0, progress: Progress = None) -> Completed:
     """Completes an image of which a model sees some pixels.
 
     ``image`` is an array (height, width) or (height, width, channels) of bytes, or of shares of white from 0 to 1, or the
@@ -68,7 +72,8 @@ def complete(image, mask=None, weights: str | os.PathLike | Model = "quick/mnist
         pixels = pixels[..., None]
     if pixels.ndim != 3:
         raise _core.InvalidInput(f"[complete] an image of shape {pixels.shape} found, expected (height, width) or (height, width, channels)")
-    hidden = np.ma.getmaskarray(image if isinstance(image, np.ma.MaskedArray) else pixels).reshape(pixels.shape).any(axis=2)
+    masked = np.ma.getmaskarray(image if isinstance(image, np.ma.MaskedArray) else pixels)
+    hidden: np.ndarray = np.any(masked.reshape(pixels.shape), axis=2)
     if pixels.dtype.kind == "f":
         hidden |= np.isnan(pixels).any(axis=2)
     if mask is None:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import os
 import tempfile
-from typing import Any, Iterable, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from . import _core
 from ._arguments import path_of, probabilities, seed_of, whole
 from ._arrays import as_array, as_whole
+from ._types import ArrayLike, Doubles
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import DTypeLike
 
 
-def load(weights: str | os.PathLike, dtype: str = "float32") -> "Model":
+def load(weights: str | os.PathLike[str], dtype: DTypeLike = "float32") -> Model:
     """Loads trained weights by their name (see :func:`npzoo.weights`) or from a file.
 
     ``dtype="float64"`` computes in double precision, at half the speed: for gradients that are checked.
@@ -43,7 +48,7 @@ class Model:
     A model can be used by several threads at the same time, and it can be pickled.
     """
 
-    def __init__(self, core: _core.Model):
+    def __init__(self, core: _core.Model) -> None:
         self._core = core
 
     @property
@@ -81,7 +86,8 @@ class Model:
         """Whether samples are whole functions, and not each target by itself."""
         return self._core.draws_functions
 
-    def condition(self, xc, yc, lengths=None, seed: int | None = None, samples: int = 50) -> "State":
+    def condition(self, xc: ArrayLike, yc: ArrayLike, lengths: ArrayLike | None = None, seed: int | None = None,
+                  samples: int = 50) -> State:
         """Encodes observed points once, for any number of queries.
 
         ``xc`` (B, N, D) and ``yc`` (B, N, C), or without B. ``samples`` is the number of functions that a latent model
@@ -96,7 +102,8 @@ class Model:
                                     whole(samples, "[condition] samples", least=1))
         return State(core)
 
-    def predict(self, xc, yc, xt, lengths=None, seed: int | None = None, samples: int = 50) -> "Prediction":
+    def predict(self, xc: ArrayLike, yc: ArrayLike, xt: ArrayLike, lengths: ArrayLike | None = None, seed: int | None = None,
+                samples: int = 50) -> Prediction:
         """Predicts the values at ``xt`` (B, M, D) given observed points: ``condition(xc, yc).query(xt)``.
 
         >>> import npzoo
@@ -106,19 +113,23 @@ class Model:
         """
         return self.condition(xc, yc, lengths, seed, samples).query(xt)
 
-    def sample(self, xc, yc, xt, n: int = 1, seed: int | None = None, **options) -> np.ndarray:
+    def sample(self, xc: ArrayLike, yc: ArrayLike, xt: ArrayLike, n: int = 1, seed: int | None = None, lengths: ArrayLike | None = None,
+               samples: int = 50) -> Doubles:
         """Draws values at ``xt``: (n, B, M, C), or (n, M, C) of a single task. See :meth:`Prediction.sample`."""
-        return self.predict(xc, yc, xt, seed=seed, **options).sample(n, seed)
+        return self.predict(xc, yc, xt, lengths, seed, samples).sample(n, seed)
 
-    def log_likelihood(self, xc, yc, xt, yt, **options) -> np.ndarray:
+    def log_likelihood(self, xc: ArrayLike, yc: ArrayLike, xt: ArrayLike, yt: ArrayLike, lengths: ArrayLike | None = None,
+                       seed: int | None = None, samples: int = 50) -> Doubles:
         """Log-density of each target by itself in nats, (B, M) or (M,)."""
-        return self.predict(xc, yc, xt, **options).log_likelihood(yt)
+        return self.predict(xc, yc, xt, lengths, seed, samples).log_likelihood(yt)
 
-    def quantiles(self, xc, yc, xt, q, **options) -> np.ndarray:
+    def quantiles(self, xc: ArrayLike, yc: ArrayLike, xt: ArrayLike, q: ArrayLike, lengths: ArrayLike | None = None,
+                  seed: int | None = None, samples: int = 50) -> Doubles:
         """Quantiles with the probabilities ``q`` (Q): (Q, B, M, C) or (Q, M, C)."""
-        return self.predict(xc, yc, xt, **options).quantiles(q)
+        return self.predict(xc, yc, xt, lengths, seed, samples).quantiles(q)
 
-    def vjp(self, xc, yc, xt, lengths=None, seed: int | None = None, samples: int = 50) -> "Linearised":
+    def vjp(self, xc: ArrayLike, yc: ArrayLike, xt: ArrayLike, lengths: ArrayLike | None = None, seed: int | None = None,
+            samples: int = 50) -> Linearised:
         """Predicts, and keeps what gradients need: a vector-Jacobian product.
 
         >>> import npzoo, numpy
@@ -131,7 +142,7 @@ class Model:
         return Linearised(_core.vjp(self._core, *arrays, _lengths(lengths), seed_of(seed, "vjp"),
                                     whole(samples, "[vjp] samples", least=1)))
 
-    def save(self, path: str | os.PathLike) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the weights to a file that :func:`npzoo.load` and the program read.
 
         >>> import npzoo, os, tempfile
@@ -142,14 +153,14 @@ class Model:
         """
         self._core.save(path_of(path, "[save] path"))
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         with tempfile.TemporaryDirectory(prefix="npzoo-") as folder:
             path = os.path.join(folder, "weights.safetensors")
             self.save(path)
             with open(path, "rb") as file:
                 return {"weights": file.read(), "dtype": self.dtype}
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: dict[str, Any]) -> None:
         with tempfile.TemporaryDirectory(prefix="npzoo-") as folder:
             path = os.path.join(folder, "weights.safetensors")
             with open(path, "wb") as file:
@@ -164,14 +175,14 @@ class Model:
 class State:
     """A context as a model has encoded it. It never changes: :meth:`update` returns another one."""
 
-    def __init__(self, core):
+    def __init__(self, core: _core.State) -> None:
         self._core = core
 
-    def query(self, xt) -> "Prediction":
+    def query(self, xt: ArrayLike) -> Prediction:
         """Predicts the values at ``xt`` (B, M, D), or (M, D) of a single task."""
         return Prediction(self._core.query(as_array(xt, "xt")))
 
-    def update(self, xc, yc, lengths=None) -> "State":
+    def update(self, xc: ArrayLike, yc: ArrayLike, lengths: ArrayLike | None = None) -> State:
         """Returns the state with more observed points. Models that stream need time for the new points alone.
 
         >>> import npzoo
@@ -187,19 +198,20 @@ class State:
 class Prediction:
     """The prediction at M targets: (B, M, C), or (M, C) for a single task. float64."""
 
-    def __init__(self, core):
+    def __init__(self, core: _core.Prediction) -> None:
         self._core = core
-        self._mean = self._std = None
+        self._mean: Doubles | None = None
+        self._std: Doubles | None = None
 
     @property
-    def mean(self) -> np.ndarray:
+    def mean(self) -> Doubles:
         """Means."""
         if self._mean is None:
             self._mean = self._core.mean
         return self._mean
 
     @property
-    def std(self) -> np.ndarray:
+    def std(self) -> Doubles:
         """Standard deviations, noise included."""
         if self._std is None:
             self._std = self._core.std
@@ -210,35 +222,36 @@ class Prediction:
         """The way in which the joint density is computed: ``"exact"``, or the number of samples."""
         return self._core.how
 
-    def quantiles(self, q: float | Iterable[float]) -> np.ndarray:
+    def quantiles(self, q: ArrayLike) -> Doubles:
         """Quantiles with these probabilities, each above 0 and below 1: (Q, …), without Q for a single number."""
         found = [self._core.quantile(p) for p in probabilities(q)]
         return found[0] if np.ndim(q) == 0 else np.stack(found) if found else np.empty((0, *self.mean.shape))
 
-    def sample(self, n: int = 1, seed: int | None = None, functions: bool = False) -> np.ndarray:
+    def sample(self, n: int = 1, seed: int | None = None, functions: bool = False) -> Doubles:
         """Draws all targets together, (n, …). A marginal model draws each target by itself.
 
         ``functions=True`` leaves out the noise of observations if the model separates it.
         """
         return self._core.sample(whole(n, "[sample] n", least=1), seed_of(seed, "sample"), bool(functions))
 
-    def cdf(self, y) -> np.ndarray:
+    def cdf(self, y: ArrayLike) -> Doubles:
         """Probability of a value up to ``y``."""
         return self._core.cdf(as_array(y, "y"))
 
-    def crps(self, y) -> np.ndarray:
+    def crps(self, y: ArrayLike) -> Doubles:
         """Continuous ranked probability score in units of y; lower is better."""
         return self._core.crps(as_array(y, "y"))
 
-    def log_likelihood(self, y) -> np.ndarray:
+    def log_likelihood(self, y: ArrayLike) -> Doubles:
         """Log-density of each target by itself, in nats: (B, M) or (M,)."""
         return self._core.log_likelihood(as_array(y, "y"))
 
-    def joint_log_likelihood(self, y) -> np.ndarray:
+    def joint_log_likelihood(self, y: ArrayLike) -> Doubles:
         """Log-density of all targets of a task together, in nats: (B,), or a number."""
         return self._core.joint_log_likelihood(as_array(y, "y"))
 
-    def plot(self, x, ax=None, observed=None, label: str | None = None, **style):
+    def plot(self, x: ArrayLike, ax: Axes | None = None, observed: tuple[ArrayLike, ArrayLike] | None = None, label: str | None = None,
+             **style: Any) -> Axes:
         """Draws mean and 95 % band over one input ``x`` (M,) with matplotlib; returns the axes."""
         from ._plots import band
 
@@ -259,7 +272,7 @@ class Gradients(NamedTuple):
 class Linearised:
     """A prediction with gradients. Threads may share it: a call waits for the one before it."""
 
-    def __init__(self, core):
+    def __init__(self, core: _core.Pullback) -> None:
         self._core = core
 
     @property
@@ -272,7 +285,7 @@ class Linearised:
         """Standard deviations, in the model's dtype."""
         return self._core.std
 
-    def pullback(self, d_mean=None, d_std=None) -> Gradients:
+    def pullback(self, d_mean: ArrayLike | None = None, d_std: ArrayLike | None = None) -> Gradients:
         """Turns gradients of a number with respect to ``mean`` and ``std`` into those with respect to the arrays."""
         given = [None if d is None else as_array(d, name) for d, name in ((d_mean, "d_mean"), (d_std, "d_std"))]
         return Gradients(*self._core(*given))
@@ -281,7 +294,7 @@ class Linearised:
         return f"<npzoo.Linearised of shape {self.mean.shape}>"
 
 
-def _lengths(lengths) -> Any:
+def _lengths(lengths: ArrayLike | None) -> np.ndarray | None:
     return None if lengths is None else as_whole(lengths, "lengths")
 
 

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, Mapping, Sequence
+
 import numpy as np
 
 from . import _core
 from ._arguments import names
+from ._types import ArrayLike, Names, TableLike
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]  # Okabe and Ito, 2008
 
 
-def band(x, mean, std, ax=None, observed=None, samples=None, label: str | None = None, colour: str = _COLOURS[0]):
+def band(x: ArrayLike, mean: ArrayLike, std: ArrayLike, ax: Axes | None = None, observed: tuple[ArrayLike, ArrayLike] | None = None,
+         samples: ArrayLike | None = None, label: str | None = None, colour: str = _COLOURS[0]) -> Axes:
     """Draws means and bands of 95 % over one input; returns the axes.
 
     ``observed`` are points (x, y), ``samples`` (S, M) are drawn as thin lines.
@@ -23,7 +30,7 @@ def band(x, mean, std, ax=None, observed=None, samples=None, label: str | None =
     x, mean, std = x.reshape(-1)[order], mean.reshape(-1)[order], std.reshape(-1)[order]
     ax.fill_between(x, mean - 1.96 * std, mean + 1.96 * std, color=colour, alpha=0.25, linewidth=0)
     ax.plot(x, mean, color=colour, label=label)
-    for sample in [] if samples is None else np.asarray(samples).reshape(len(samples), -1):
+    for sample in [] if samples is None else np.asarray(samples).reshape(np.shape(samples)[0], -1):
         ax.plot(x, sample[order], color=colour, linewidth=0.5, alpha=0.5)
     if observed is not None:
         ax.plot(np.asarray(observed[0]).reshape(-1), np.asarray(observed[1]).reshape(-1), ".", color="black", markersize=4)
@@ -38,7 +45,8 @@ def band(x, mean, std, ax=None, observed=None, samples=None, label: str | None =
     return ax
 
 
-def maps(x, y, panels, axes=None, names=("", "")):
+def maps(x: ArrayLike, y: ArrayLike, panels: Mapping[str, ArrayLike], axes: Sequence[Axes] | None = None,
+         names: Sequence[str] = ("", "")) -> Sequence[Axes]:
     """Draws figures over two inputs side by side, each with its scale; returns the axes. ``panels`` maps titles to
     arrays; ``names`` are those of the inputs."""
     import matplotlib.pyplot as plt
@@ -63,13 +71,13 @@ def maps(x, y, panels, axes=None, names=("", "")):
     return axes
 
 
-def _grid(x, y):
+def _grid(x: np.ndarray, y: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]] | None:
     """The lines of a grid that the places lie on, and each place's number on them; None for scattered places."""
     lines = [np.unique(values, return_inverse=True) for values in (x, y)]
     return lines if x.dtype.kind != "M" and y.dtype.kind != "M" and len(lines[0][0]) * len(lines[1][0]) <= 4 * len(x) else None
 
 
-def plot(filled, inputs=None, values=None, group=None):
+def plot(filled: TableLike, inputs: Names = None, values: Names = None, group: str | None = None) -> list[Any]:
     """Draws a table that :func:`npzoo.fill` returned: bands over one input, maps over two. Returns the axes.
 
     ``inputs``, ``values`` and ``group`` are the columns, as given to :func:`npzoo.fill`; by default they are read from
@@ -93,8 +101,8 @@ def plot(filled, inputs=None, values=None, group=None):
     figures = {name: [frame.numbers(prefix + name) for prefix in ("mean_", "std_")] for name in values}
     known = {name: frame.numbers(name) if name in frame.names else np.full(len(frame), np.nan) for name in values}
     if len(inputs) == 2:
-        return [maps(*places, {name: known[name], f"mean of {name}": figures[name][0], f"standard deviation of {name}": figures[name][1]},
-                     names=inputs) for name in values]
+        return [maps(places[0], places[1], {name: known[name], f"mean of {name}": figures[name][0],
+                                            f"standard deviation of {name}": figures[name][1]}, names=inputs) for name in values]
     axes = plt.subplots(len(values), 1, figsize=(7, 3 * len(values)), layout="constrained", squeeze=False)[1][:, 0]
     labels = np.zeros(len(frame)) if group is None else np.asarray(frame.labels(group))
     for ax, name in zip(axes, values):
@@ -104,4 +112,4 @@ def plot(filled, inputs=None, values=None, group=None):
                  observed=(places[0][rows], known[name][rows]), label=None if group is None else str(label))
         ax.set_xlabel(inputs[0])
         ax.set_ylabel(name)
-    return axes
+    return list(axes)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Iterable, Sequence
+from typing import Any, Iterable, Mapping, Sequence
 
 import numpy as np
 
 from . import _core
 from ._arguments import is_missing, listed, names, pair, path_of, real, seed_of, whole
-from ._frames import Frame
+from ._frames import Form, Frame
 from ._model import Model, load
-
-Names = str | Sequence[str] | None
+from ._types import Doubles, Names, Progress
 
 
 class Question:
@@ -23,7 +22,7 @@ class Question:
     """
 
     def __init__(self, frame: Frame, inputs: Names = None, values: Names = None, group: str | None = None,
-                 covariates: Names = None, targets: Frame | None = None, missing: Iterable = (), dim_x: int | None = None):
+                 covariates: Names = None, targets: Frame | None = None, missing: Iterable[float | str] = (), dim_x: int | None = None) -> None:
         group = None if group is None else str(group)
         self.frame, self.group, self._missing = frame, group, listed(missing)
         self._also: tuple[Frame, np.ndarray] | None = None  # a frame with further rows to predict, after the own ones
@@ -53,10 +52,12 @@ class Question:
             _check_kinds(self.frame, self.values, ("number",), "value")
 
     def _read(self) -> None:
-        self.y = [self.numbers(self.frame, name) for name in self.values]
-        self.forms: list[tuple[bool, bool, int]] = []
+        self.y: list[Doubles] = [self.numbers(self.frame, name) for name in self.values]
+        self.forms: list[Form] = []
         self.x = self._places(self.frame)
-        self.groups = self.target_groups = self.targets = None
+        self.groups: np.ndarray | None = None
+        self.target_groups: np.ndarray | None = None
+        self.targets: Doubles | None = None
         if self.asked is not self.frame:
             check_names(self.asked, self.inputs + self.covariates + names(self.group))
             self.targets = self._places(self.asked)
@@ -69,7 +70,7 @@ class Question:
         """The frame of the targets, if there is one."""
         return [] if self.asked is self.frame else [self.asked]
 
-    def _places(self, frame: Frame) -> np.ndarray:
+    def _places(self, frame: Frame) -> Doubles:
         """The inputs (rows, D). The first call finds their forms, which others have to have as well."""
         known = self.forms
         columns = [input_column(frame, name, known[i] if known else None) for i, name in enumerate(self.inputs)]
@@ -100,7 +101,7 @@ class Question:
         of_rows = np.fromiter((known.setdefault(str(v), len(known)) for v in labels), np.uint32, len(labels))
         return list(known), of_rows
 
-    def numbers(self, frame: Frame, name: str) -> np.ndarray:
+    def numbers(self, frame: Frame, name: str) -> Doubles:
         """A column of values, NaN where one is missing."""
         if not self._missing:
             return frame.numbers(name)
@@ -115,7 +116,7 @@ class Question:
         numbers[np.isin(numbers, [value for value in self._missing if not isinstance(value, str)])] = np.nan
         return numbers
 
-    def truth_of(self, truth: Frame) -> list[np.ndarray]:
+    def truth_of(self, truth: Frame) -> list[Doubles]:
         """The values in ``truth`` for the requested rows, found by inputs and group. Without targets, its other rows are
         requested as well."""
         check_names(truth, self.inputs + self.values + names(self.group))
@@ -141,7 +142,7 @@ class Question:
                                      + " and ".join(self.inputs))
         return found
 
-    def model(self, weights, kernel: str | None, linear_mean: bool) -> Model | None:
+    def model(self, weights: str | os.PathLike[str] | Model | None, kernel: str | None, linear_mean: bool) -> Model | None:
         """The model that answers; None: a Gaussian process."""
         plain = weights is None and kernel is None and not linear_mean
         if (isinstance(weights, str) and weights == "gp") or (weights is None and not plain):
@@ -165,14 +166,15 @@ class Question:
         known = [~np.isnan(y) for y in self.y]
         return int(max(k.sum() if self.groups is None else np.bincount(self.groups[k], minlength=1).max() for k in known))
 
-    def answer(self, model: Model | None, options, truth: Sequence[np.ndarray] = (), lonlat: bool = False, progress=None,
-               communicator=None):
+    def answer(self, model: Model | None, options: _core.FillOptions, truth: Sequence[Doubles] = (), lonlat: bool = False,
+               progress: Progress = None, communicator: tuple[int, int] | None = None) -> dict[str, Any]:
         options.compare_gp = self.compare_gp
-        return _core.fill(None if model is None else model._core, self.x, self.y, options, self.groups, self.targets,
-                          self.target_groups, list(truth), self.inputs, self.values, self.forms, self.group or "", lonlat,
-                          self._covariates(), progress, communicator)
+        return _core.fill(None if model is None else model._core, self.x, self.y, options, groups=self.groups, targets=self.targets,
+                          target_groups=self.target_groups, truth=list(truth), x_names=self.inputs, value_names=self.values,
+                          x_forms=self.forms, group_name=self.group or "", lonlat=lonlat, covariates=self._covariates(),
+                          progress=progress, communicator=communicator)
 
-    def _covariates(self):
+    def _covariates(self) -> _core.Covariates | None:
         """The covariates as numbers; None without any."""
         if not self.covariates:
             return None
@@ -196,7 +198,7 @@ class Question:
             return None
         return columns[1] if self._also is None else np.concatenate([columns[0], columns[1][self._also[1]]])
 
-    def figures(self, result, quantiles, samples: int) -> dict[str, np.ndarray]:
+    def figures(self, result: Mapping[str, Any], quantiles: list[float], samples: int) -> dict[str, Doubles]:
         for column in result["columns"]:
             for figures in column:
                 figures[result["blank"]] = np.nan
@@ -223,7 +225,7 @@ def column_facts(frame: Frame, name: str, question: Question | None = None) -> t
     return name, "empty" if 0 < missing == len(frame) else kind, missing, kind != "time" or frame.iso(name)
 
 
-def input_column(frame: Frame, name: str, form=None) -> tuple[np.ndarray, tuple[bool, bool, int]]:
+def input_column(frame: Frame, name: str, form: Form | None = None) -> tuple[Doubles, Form]:
     """An input as the library takes it: numbers, or days; and its form."""
     _check_kinds(frame, [name], ("number", "time"), "input")
     _refuse_missing(frame.missing(name), name, "input")
@@ -232,7 +234,7 @@ def input_column(frame: Frame, name: str, form=None) -> tuple[np.ndarray, tuple[
     return x, form
 
 
-def number_all(columns: Sequence[np.ndarray]) -> list:
+def number_all(columns: Sequence[np.ndarray]) -> list[Any]:
     """Labels of several columns, in the order in which they appear, and the number of each row's label for each column."""
     known: dict[Any, int] = {}
     numbers = [np.fromiter((known.setdefault(None if is_missing(v) else v, len(known)) for v in column), np.uint32, len(column))
@@ -240,7 +242,7 @@ def number_all(columns: Sequence[np.ndarray]) -> list:
     return [list(known), *numbers]
 
 
-def named_figures(values, columns, quantiles, samples: int) -> dict[str, np.ndarray]:
+def named_figures(values: list[str], columns: Iterable[Sequence[Any]], quantiles: list[float], samples: int) -> dict[str, Doubles]:
     """The columns of a result: ``mean_*``, ``std_*``, ``q*_*`` and ``sample*_*``."""
     named = {f"mean_{name}": column[0] for name, column in zip(values, columns)}
     named.update({f"std_{name}": column[1] for name, column in zip(values, columns)})
@@ -251,7 +253,7 @@ def named_figures(values, columns, quantiles, samples: int) -> dict[str, np.ndar
     return named
 
 
-def fill_options(limits=None, **given):
+def fill_options(limits: tuple[Any, Any, Any] | None = None, **given: Any) -> _core.FillOptions:
     """Options of the library by their names. ``limits`` are transform, bounds and counts."""
     options = _core.FillOptions()
     for name, value in given.items():
@@ -264,7 +266,7 @@ def fill_options(limits=None, **given):
     return options
 
 
-def as_model(weights, dim_x: int) -> Model:
+def as_model(weights: str | os.PathLike[str] | Model | None, dim_x: int) -> Model:
     if isinstance(weights, Model):
         return weights
     name = _core.default_weights(dim_x) if weights is None else path_of(weights, "[weights] weights")
@@ -277,12 +279,12 @@ _LEAST = {"samples": 0, "neighbours": 0, "chunk": 1}  # of the options that are 
 _loaded: dict[str, Model] = {}  # the default weights
 
 
-def named_model(weights) -> Model | None:
+def named_model(weights: str | os.PathLike[str] | Model | None) -> Model | None:
     """The model that the caller named, if it did: it knows how many inputs it takes."""
     return None if weights is None or (isinstance(weights, str) and weights == "gp") else as_model(weights, 0)
 
 
-def side_by_side(columns: list[np.ndarray]) -> np.ndarray:
+def side_by_side(columns: list[Doubles]) -> Doubles:
     return columns[0].reshape(-1, 1) if len(columns) == 1 else np.ascontiguousarray(np.stack(columns, axis=1))
 
 
@@ -294,7 +296,7 @@ def check_names(frame: Frame, wanted: list[str], where: str = "fill") -> None:
             raise _core.InvalidInput(f"[{where}] column {name!r} is named twice, expected each column once")
 
 
-def _check_kinds(frame: Frame, wanted: list[str], kinds, what: str) -> None:
+def _check_kinds(frame: Frame, wanted: list[str], kinds: Sequence[str], what: str) -> None:
     for name in wanted:
         if frame.kind(name) not in kinds:
             raise _core.InvalidInput(f"[fill] {what} {name!r} is a column of {frame.kind(name)}, expected " + " or ".join(kinds))

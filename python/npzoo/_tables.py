@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Iterable, Sequence
 
 import numpy as np
 
@@ -13,18 +13,22 @@ from ._catalogue import Table
 from ._frames import as_frame
 from ._model import Model
 from ._question import Question, fill_options, named_model
+from ._types import Period, Progress, TableLike, TableT
 from ._warnings import warn
 
+if TYPE_CHECKING:
+    from mpi4py.MPI import Intracomm
 
-def fill(data, inputs: str | Sequence[str] | None = None, values: str | Sequence[str] | None = None,
-         group: str | None = None, weights: str | os.PathLike | Model | None = None, *,
-         covariates: str | Sequence[str] | None = None, quantiles: Iterable[float] = (), samples: int = 0, targets=None,
+
+def fill(data: TableT, inputs: str | Sequence[str] | None = None, values: str | Sequence[str] | None = None,
+         group: str | None = None, weights: str | os.PathLike[str] | Model | None = None, *,
+         covariates: str | Sequence[str] | None = None, quantiles: Iterable[float] = (), samples: int = 0, targets: TableLike | None = None,
          seed: int | None = None, standardise: bool = True, neighbours: int = 0, chunk: int = 4096,
          transform: str | None = None, bounds: tuple[float | None, float | None] = (None, None), counts: bool = False,
          missing: Iterable[float | str] = (), dates: str | None = None, turn: bool = True, kernel: str | None = None,
          linear_mean: bool = False, lonlat: bool = False, ends: str = "combined",
-         period: int | float | str | Sequence[int | float | str] | None = None,
-         progress: Callable[[int, int], object] | None = None, communicator=None):
+         period: Period = None,
+         progress: Progress = None, communicator: Intracomm | None = None) -> TableT:
     """Predicts the values of a table, known or missing, with their uncertainty.
 
     ``data`` is a pandas or Polars DataFrame, an Arrow table, an xarray Dataset or DataArray, or a dictionary of arrays.
@@ -103,15 +107,15 @@ def fill(data, inputs: str | Sequence[str] | None = None, values: str | Sequence
     return made
 
 
-def score(data, truth, inputs: str | Sequence[str] | None = None, values: str | Sequence[str] | None = None,
-          group: str | None = None, weights: str | os.PathLike | Model | None = None, *,
-          covariates: str | Sequence[str] | None = None, baselines: bool = False, targets=None, seed: int | None = None,
+def score(data: TableLike, truth: TableLike, inputs: str | Sequence[str] | None = None, values: str | Sequence[str] | None = None,
+          group: str | None = None, weights: str | os.PathLike[str] | Model | None = None, *,
+          covariates: str | Sequence[str] | None = None, baselines: bool = False, targets: TableLike | None = None, seed: int | None = None,
           standardise: bool = True, neighbours: int = 0, chunk: int = 4096, transform: str | None = None,
           bounds: tuple[float | None, float | None] = (None, None), counts: bool = False,
           missing: Iterable[float | str] = (), dates: str | None = None, turn: bool = True, kernel: str | None = None,
           linear_mean: bool = False, lonlat: bool = False, ends: str = "combined",
-          period: int | float | str | Sequence[int | float | str] | None = None,
-          progress: Callable[[int, int], object] | None = None) -> Table:
+          period: Period = None,
+          progress: Progress = None) -> Table:
     """Scores predictions of the missing values of ``data`` against ``truth``, a table with the same columns.
 
     Rows are found by their inputs and their group. Values that ``data`` shows do not count. Rows of ``truth`` that ``data``
@@ -155,5 +159,5 @@ def combines_ends(ends: str) -> bool:
     return ends == "combined"
 
 
-def period_texts(period) -> list[str]:
+def period_texts(period: Period) -> list[str]:
     return [str(one) for one in listed(period)]

@@ -7,13 +7,18 @@ import os
 import sys
 import tempfile
 from dataclasses import dataclass, field
-from typing import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Callable, Iterable, Mapping, Sequence
 
 from . import _core
 from ._arguments import communicator_of, names, optional_whole, path_of, real, seed_of, whole
 from ._catalogue import Table, changes
 from ._frames import Frame, as_frame
 from ._model import Model, load
+from ._types import Progress, TableLike
+
+if TYPE_CHECKING:
+    from mpi4py.MPI import Intracomm
+    from tqdm import tqdm
 
 
 @dataclass
@@ -31,12 +36,12 @@ class Training:
     validations: list[tuple[int, float]] = field(repr=False, default_factory=list)  #: step and log-likelihood
 
 
-def train(protocol, model: str | None = None, *, steps: int | None = None, batch_size: int | None = None,
+def train(protocol: str | os.PathLike[str] | TableLike, model: str | None = None, *, steps: int | None = None, batch_size: int | None = None,
           learning_rate: float | None = None, seed: int | None = None, set: Mapping[str, object] | Iterable[str] = (),
-          init: str | os.PathLike | None = None, out: str | os.PathLike | None = None, resume: bool = False, tensorboard: bool = False,
-          callback: Callable[[str, int, float], object] | None = None, progress: bool | None = None,
+          init: str | os.PathLike[str] | None = None, out: str | os.PathLike[str] | None = None, resume: bool = False,
+          tensorboard: bool = False, callback: Callable[[str, int, float], object] | None = None, progress: bool | None = None,
           inputs: str | Sequence[str] = (), values: str | Sequence[str] = (), group: str = "", context: int = 0,
-          horizon: int = 0, time: str = "", sequence: str = "", mark: str = "", communicator=None) -> Training:
+          horizon: int = 0, time: str = "", sequence: str = "", mark: str = "", communicator: Intracomm | None = None) -> Training:
     """Trains a model under a protocol: a name (see :func:`npzoo.protocols`), the path of a TOML file, or a table.
 
     A table, of any kind that :func:`npzoo.fill` takes, is trained on: ``inputs``, ``values`` and ``group`` name its
@@ -64,7 +69,10 @@ def train(protocol, model: str | None = None, *, steps: int | None = None, batch
     """
     if resume and out is None:
         raise _core.InvalidInput("[train] resume without out found, expected out to name the folder of the run")
-    own = None if isinstance(protocol, (str, os.PathLike)) else as_frame(protocol, "train")
+    if isinstance(protocol, (str, os.PathLike)):
+        own, name = None, os.fspath(protocol)
+    else:
+        own, name = as_frame(protocol, "train"), ""
     if own is not None and time and (names(inputs) or names(values) or group):
         raise _core.InvalidInput("[train] inputs, values or group found beside time, expected time, sequence and mark for a table of events")
     if own is not None and not time and not (names(inputs) and names(values)):
@@ -73,13 +81,13 @@ def train(protocol, model: str | None = None, *, steps: int | None = None, batch
         raise _core.InvalidInput("[train] sequence or mark found, expected time and a table of events with them")
     joined = communicator_of(communicator, "train")
     leads = communicator is None or communicator.Get_rank() == 0
-    if own is not None and out is None and joined and communicator.Get_size() > 1:
+    if own is not None and out is None and communicator is not None and communicator.Get_size() > 1:
         raise _core.InvalidInput("[train] a table and a communicator without out found, expected out: a folder that all ranks can read")
     losses: list[float] = []
     validations: list[tuple[int, float]] = []
     with _Bar(progress if leads else False) as bar, tempfile.TemporaryDirectory(prefix="npzoo-") as temporary:
 
-        def report(event: str, step: int, value: float):
+        def report(event: str, step: int, value: float) -> object:
             if event == "begin":
                 bar.begin(int(value), step)
                 return None
@@ -94,12 +102,11 @@ def train(protocol, model: str | None = None, *, steps: int | None = None, batch
         table = events = None
         if own is not None:
             path = _written(own, os.path.join(temporary, "table.csv") if out is None else folder + "-table.csv", communicator)
-            protocol = ""
             if time:
                 events = (path, str(sequence), str(time), str(mark))
             else:
                 table = (path, names(inputs), names(values), str(group), whole(context, "[train] context"), whole(horizon, "[train] horizon"))
-        result = _core.train(table, events, os.fspath(protocol), changes(set), model or "", path_of(init, "[train] init") if init else "",
+        result = _core.train(table, events, name, changes(set), model or "", path_of(init, "[train] init") if init else "",
                              optional_whole(steps, "[train] steps", least=1), optional_whole(batch_size, "[train] batch_size", least=1),
                              None if learning_rate is None else real(learning_rate, "[train] learning_rate"), seed_of(seed, "train"),
                              folder, bool(resume), bool(tensorboard), report, joined,
@@ -111,9 +118,9 @@ def train(protocol, model: str | None = None, *, steps: int | None = None, batch
                     validations=validations)
 
 
-def evaluate(model: Model | str | os.PathLike, protocol: str | os.PathLike | None = None, *,
+def evaluate(model: Model | str | os.PathLike[str], protocol: str | os.PathLike[str] | None = None, *,
              set: Mapping[str, object] | Iterable[str] = (), batches: int | None = None, seed: int | None = None,
-             progress: Callable[[int, int], object] | None = None, communicator=None) -> Table:
+             progress: Progress = None, communicator: Intracomm | None = None) -> Table:
     """Scores a model on the tests of a protocol, by default the one that it was trained under.
 
     Returns a row for each test: its name, ``figures`` (the headline is the first), their ``standard_errors``, the
@@ -134,7 +141,7 @@ def evaluate(model: Model | str | os.PathLike, protocol: str | os.PathLike | Non
                                 communicator_of(communicator, "evaluate")))
 
 
-def _written(frame: Frame, path: str, communicator=None) -> str:
+def _written(frame: Frame, path: str, communicator: Intracomm | None = None) -> str:
     """Writes a table as CSV with all digits, as a training reads it, and returns its path. The first rank writes for all."""
     path, failure = os.path.abspath(path), None
     if communicator is None or communicator.Get_rank() == 0:
@@ -171,12 +178,12 @@ def _write(frame: Frame, path: str) -> None:
 class _Bar:
     """A progress bar: tqdm's if it is installed, else a line on standard error."""
 
-    def __init__(self, wanted: bool | None):
+    def __init__(self, wanted: bool | None) -> None:
         self._wanted = sys.stderr.isatty() or "ipykernel" in sys.modules if wanted is None else wanted
-        self._bar = None
+        self._bar: tqdm | None = None
         self._all = 0
 
-    def __enter__(self) -> "_Bar":
+    def __enter__(self) -> _Bar:
         return self
 
     def begin(self, all_steps: int, done: int) -> None:
@@ -199,7 +206,7 @@ class _Bar:
             sys.stderr.write(f"\rnpzoo train: {done}/{self._all} steps, {text} ")
             sys.stderr.flush()
 
-    def __exit__(self, *error) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._bar is not None:
             self._bar.close()
         elif self._wanted:

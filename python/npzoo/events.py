@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Callable, Iterable, NamedTuple
+from typing import Any, Iterable, NamedTuple
 
 import numpy as np
 
@@ -11,12 +11,13 @@ from . import _core
 from ._arguments import probabilities, real, seed_of, whole
 from ._arrays import as_double, as_whole
 from ._model import Model, load
+from ._types import ArrayLike, Doubles, Progress
 
 
 class Path(NamedTuple):
     """A drawn continuation: times in the unit of the table, and marks."""
 
-    times: np.ndarray
+    times: Doubles
     marks: list[int]
 
 
@@ -25,14 +26,14 @@ class Next(NamedTuple):
 
     last: float  #: time of the last event
     mean: float  #: expected time of the next event
-    quantiles: np.ndarray  #: of its time, (Q,)
-    mark_probability: np.ndarray  #: (M,), before the time is known
+    quantiles: Doubles  #: of its time, (Q,)
+    mark_probability: Doubles  #: (M,), before the time is known
     paths: list[Path]  #: drawn continuations
 
 
-def next(times, marks=None, sequences=None, *, weights: str | os.PathLike | Model, quantiles: Iterable[float] = (0.05, 0.5, 0.95),
-         now: float | None = None, samples: int = 0, horizon: float = 0.0, seed: int | None = None,
-         progress: Callable[[int, int], object] | None = None) -> list[Next]:
+def next(times: ArrayLike, marks: ArrayLike | None = None, sequences: ArrayLike | None = None, *,
+         weights: str | os.PathLike[str] | Model, quantiles: Iterable[float] = (0.05, 0.5, 0.95), now: float | None = None,
+         samples: int = 0, horizon: float = 0.0, seed: int | None = None, progress: Progress = None) -> list[Next]:
     """Predicts the next event of each sequence, given all events before it.
 
     ``times`` (n) ascend within a sequence and are in the unit of the training, of dates in days; ``marks`` (n) are the
@@ -53,7 +54,8 @@ def next(times, marks=None, sequences=None, *, weights: str | os.PathLike | Mode
     return [Next(row["last"], row["mean"], row["quantiles"], row["mark_probability"], [Path(*p) for p in row["paths"]]) for row in rows]
 
 
-def log_likelihood(times, marks=None, sequences=None, *, weights: str | os.PathLike | Model) -> list[np.ndarray]:
+def log_likelihood(times: ArrayLike, marks: ArrayLike | None = None, sequences: ArrayLike | None = None, *,
+                   weights: str | os.PathLike[str] | Model) -> list[Doubles]:
     """Log-density of each event's time and mark given the events before it: for each sequence an array, in nats per unit of
     time. The first event of a sequence is given to the model: NaN.
 
@@ -66,12 +68,13 @@ def log_likelihood(times, marks=None, sequences=None, *, weights: str | os.PathL
     return _core.event_log_likelihoods(*_arrays(weights, times, marks, sequences))
 
 
-def _arrays(weights, times, marks, sequences):
+def _arrays(weights: str | os.PathLike[str] | Model, times: Any, marks: Any,
+            sequences: Any) -> tuple[_core.Model, Doubles, np.ndarray | None, np.ndarray | None]:
     model = weights if isinstance(weights, Model) else load(weights)
     kinds = None if marks is None else _in_a_row(as_whole(marks, "marks"), "marks")
     numbers = None
     if sequences is not None:
-        known: dict = {}
+        known: dict[Any, int] = {}
         labels = np.asarray(sequences).tolist()
         numbers = np.fromiter((known.setdefault(label, len(known)) for label in labels), np.uint32, len(labels))
     return model._core, _in_a_row(as_double(times, "times"), "times"), kinds, numbers
