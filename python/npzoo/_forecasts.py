@@ -10,7 +10,8 @@ import numpy as np
 from . import _core
 from ._arguments import names, optional_whole, probabilities, seed_of, whole
 from ._catalogue import Table
-from ._frames import Form, Frame, as_frame, as_times
+from ._frame_kinds import as_frame
+from ._frames import Form, Frame, as_times
 from ._model import Model
 from ._question import Question, as_model, check_names, column_facts, fill_options, input_column, named_figures
 from ._tables import combines_ends, period_texts

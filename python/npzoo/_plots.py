@@ -85,7 +85,7 @@ def plot(filled: TableLike, inputs: Names = None, values: Names = None, group: s
     """
     import matplotlib.pyplot as plt
 
-    from ._frames import as_frame
+    from ._frame_kinds import as_frame
     from ._question import check_names
 
     told = getattr(filled, "attrs", {}).get("npzoo", {})

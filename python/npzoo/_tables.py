@@ -10,7 +10,7 @@ import numpy as np
 from . import _core
 from ._arguments import communicator_of, listed, probabilities
 from ._catalogue import Table
-from ._frames import as_frame
+from ._frame_kinds import as_frame
 from ._model import Model
 from ._question import Question, fill_options, named_model
 from ._types import Period, Progress, TableLike, TableT

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Callable, Iterable, Mapping, Sequence
 from . import _core
 from ._arguments import communicator_of, names, optional_whole, path_of, real, seed_of, whole
 from ._catalogue import Table, changes
-from ._frames import Frame, as_frame
+from ._frame_kinds import as_frame
+from ._frames import Frame
 from ._model import Model, load
 from ._types import Progress, TableLike
 
