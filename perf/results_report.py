@@ -12,7 +12,7 @@ import sys
 import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
+MARKS = "<!-- results: begin -->", "<!-- results: end -->"
 NONE = "–"
 FIGURES = ["ours", "published", "difference", "oracle", "verdict"]
 METRICS = {"log-likelihood": "log-likelihood, higher is better", "nll": "negative log-likelihood, lower is better",
@@ -238,11 +238,12 @@ def main_table(stores):
     return f"{chr(10).join(parts)}\n{LEGEND}[The rule of the verdicts](docs/verdicts.md).\n{pattern(stores)}"
 
 
-def between_marks(readme, path, content):
-    if readme.count(BEGIN) != 1 or readme.count(END) != 1 or readme.index(BEGIN) > readme.index(END):
-        sys.exit(f"results_report: {path} must hold one line {BEGIN} and, after it, one line {END}")
-    before, after = readme.split(BEGIN)[0], readme.split(END)[1]
-    return f"{before}{BEGIN}\n{content}{END}{after}"
+def between_marks(readme, path, content, marks):
+    begin, end = marks
+    if readme.count(begin) != 1 or readme.count(end) != 1 or readme.index(begin) > readme.index(end):
+        sys.exit(f"results_report: {path} must hold one line {begin} and, after it, one line {end}")
+    before, after = readme.split(begin)[0], readme.split(end)[1]
+    return f"{before}{begin}\n{content}{end}{after}"
 
 
 def parse_options():
@@ -261,7 +262,7 @@ def main():
         print(f"no results in {options.results}")
         return
     readme = options.readme.read_text()
-    wanted = {options.report: report(stores), options.readme: between_marks(readme, options.readme, main_table(stores))}
+    wanted = {options.report: report(stores), options.readme: between_marks(readme, options.readme, main_table(stores), MARKS)}
     stale = [path for path, text in wanted.items() if not path.exists() or path.read_text() != text]
     if options.check and stale:
         sys.exit(f"results_report: {' and '.join(map(str, stale))} not up to date; run perf/results_report.py")
