@@ -90,6 +90,29 @@ def check_numbers():
     expect(others == set(matrix.OTHER_STATES), others)
 
 
+def lines_of(name):
+    return [line for line in (ROOT / "perf" / name).read_text().splitlines() if line and not line.startswith("#")]
+
+
+def check_trainings():
+    """Every number that waits for a training has it in the list, for bo1d that of gp1d. The GPU's list is a part of it."""
+    owed = lines_of("owed_trainings.txt")
+    expect(len(set(owed)) == len(owed), "a training is listed twice")
+    listed = {tuple(line.partition(": ")[2].split()[:2] if ": " in line else line.split()[:2]) for line in owed}
+    results = matrix.collected(matrix.results_report.read_stores(ROOT / "perf/results"))
+    for row in matrix.read_rows():
+        protocols = row["protocol"].replace("bo1d", "gp1d").split()
+        if row["paper"] in matrix.PAPERS and protocols and not set(protocols) & matrix.NO_DATA and matrix.state_of(row, results)[0] in ("short", "owed"):
+            expect(any((protocol, row["model"]) in listed for protocol in protocols), "no training for", protocols, row["model"])
+    for protocol, model in listed:
+        expect((ROOT / f"datasets/protocols/{protocol}.toml").exists(), "no protocol", protocol)
+    strangers = set(lines_of("gpu_trainings.txt")) - set(owed)
+    expect(not strangers, "gpu_trainings.txt has", strangers)
+    begun = {path.parent.relative_to(ROOT / "perf/unfinished").as_posix() for path in (ROOT / "perf/unfinished").rglob("checkpoint.safetensors")}
+    folders = {"{}/{}/seed-{}".format(*line.split()[:2], line.split()[3]) for line in owed if ": " not in line}
+    expect(begun <= folders, "begun and not owed:", begun - folders)
+
+
 def check_files():
     with tempfile.TemporaryDirectory(prefix="npzoo-") as folder:
         page, readme, stores = (pathlib.Path(folder) / name for name in ("papers.md", "README.md", "results"))
@@ -123,4 +146,5 @@ if __name__ == "__main__":
     check_verdicts()
     check_regrets()
     check_numbers()
+    check_trainings()
     check_files()
