@@ -113,6 +113,19 @@ def check_trainings():
     expect(begun <= folders, "begun and not owed:", begun - folders)
 
 
+def check_wheels():
+    """The page on wheels has the figures of the list, the published ones, and the regrets of a choice by geometry."""
+    page = (ROOT / "docs/results/wheels.md").read_text()
+    rows = {tuple(cell.strip() for cell in line.split("|")[2:7]) for line in page.splitlines() if line.startswith("| ")}
+    for model in ("tnp-d", "lbanp", "cmanp"):
+        ours = tuple(f"{mean:.2f} ± {spread:.2f}" for mean, spread in matrix.REGRETS["tnp/wheel", model][1].values())
+        published = tuple(f"{row['value']} ± {row['second']}" for row in matrix.read_rows() if row["protocol"] == "tnp/wheel" and row["model"] == model)
+        expect(ours in rows and published in rows, model, "is not on the page:", ours, published)
+    lost = [(0.2 * d * d, (1 - d * d) * (48.8 + 3 * 49) / 5 + d * d * 4 * 0.2 / 5) for d in (0.7, 0.9, 0.95, 0.99, 0.995)]
+    geometry = tuple(f"{100 * ours / uniform:.2f}" for ours, uniform in lost)
+    expect(geometry in rows, "not on the page:", geometry)
+
+
 def check_files():
     with tempfile.TemporaryDirectory(prefix="npzoo-") as folder:
         page, readme, stores = (pathlib.Path(folder) / name for name in ("papers.md", "README.md", "results"))
@@ -147,4 +160,5 @@ if __name__ == "__main__":
     check_regrets()
     check_numbers()
     check_trainings()
+    check_wheels()
     check_files()
