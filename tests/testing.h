@@ -98,7 +98,7 @@ Tensor normal(const Shape& shape, std::uint64_t seed, double scale = 1, double s
 }
 
 inline std::vector<double> doubles(const Tensor& x) {
-  const Tensor wide = x.to(Device::cpu).to(DType::float64);
+  const Tensor wide = x.detach().to(Device::cpu).to(DType::float64);
   const auto values = wide.values<double>();
   return {values.begin(), values.end()};
 }
@@ -127,7 +127,7 @@ inline double error(const Tensor& found, const std::vector<double>& expected) {
 
 inline bool same_bits(const Tensor& a, const Tensor& b) {
   return a.shape() == b.shape() && a.dtype() == b.dtype() &&
-         std::ranges::equal(a.to(Device::cpu).raw(), b.to(Device::cpu).raw());
+         std::ranges::equal(a.detach().to(Device::cpu).raw(), b.detach().to(Device::cpu).raw());
 }
 
 /// A fixed random gradient of `out`, the same numbers for every dtype.
