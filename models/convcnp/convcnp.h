@@ -7,7 +7,7 @@
 
 namespace npzoo {
 
-/// A context of any length, as sums on a grid.
+/// The state of a context: its sums on a grid.
 struct GriddedContext final : ContextState {
   explicit GriddedContext(const RegularGrid& over) : grid(over) {}
 
@@ -41,15 +41,14 @@ struct ConvCnpConfig {
 };
 
 /// Convolutional conditional neural process (Gordon et al., "Convolutional conditional neural processes", ICLR 2020),
-/// over one input or two. A context goes onto a grid by a set convolution with a density, a convolutional network
-/// follows, and another set convolution goes to the targets. What is predicted moves along with the points where the
-/// grid does.
+/// over one input or two. A set convolution brings the context and its density onto a grid, a convolutional network
+/// follows, and another set convolution reads the targets. Predictions move with the points and the grid.
 ///
-/// The grid is a parameter of the model (see grids.h). Sums on it go on, so `update` takes the time of the new points
-/// and of one pass of the network.
+/// The grid is a parameter of the model (see grids.h). The state keeps the sums on the grid, so `update` takes the time
+/// of the new points and of one pass of the network.
 ///
-/// on_grid takes points at nodes of its grid alone. Others are refused, except by a captured training step, where what
-/// they say is lost.
+/// on_grid accepts only points at nodes of its grid. It throws Error for other points, except in a captured training
+/// step, which ignores their values.
 class ConvCnp final : public Model {
  public:
   ConvCnp(const ConvCnpConfig& config, Initializer& init);

@@ -53,7 +53,7 @@ class PackedHead {
  private:
   static constexpr std::int64_t kMostBytes = std::int64_t{16} << 20;
 
-  /// Writes whole registers: what is behind a row's end belongs to the next one, which comes later.
+  /// Writes whole registers. Elements behind a row's end belong to the next row, which is written later.
   static void pack(const T* from, std::int64_t stride, std::int64_t points, std::int64_t width, T* to) {
     for (std::int64_t i = 0; i < points; ++i)
       for (std::int64_t c = 0; c < width; c += Simd<T>::kLanes)
@@ -201,8 +201,8 @@ void weigh(const Block<T>& block, std::int64_t first, std::int64_t count, Worksp
   }
 }
 
-/// Loads the inputs of a block besides keys and values. Rows that see nothing get a log-sum-exp that makes all weights
-/// 0.
+/// Loads the inputs of a block, without keys and values. Rows that see no key get a log-sum-exp of ∞, which makes all
+/// weights 0.
 template <class T>
 void prepare(const AttentionBackward<T>& b, const Block<T>& block, Workspace<T>& w) {
   const AttentionForward<T>& p = b.forward;

@@ -124,7 +124,7 @@ __global__ void __launch_bounds__(kMostWarps* kWarp)
   end_span(p, lane, owned, spans, true, q, to);
 }
 
-/// The shares of all segments in one row, and the row's log-sum-exp.
+/// Combines the segments of each row, and writes the row's log-sum-exp.
 template <class T>
 void merge_segments(CudaContext<kGpu>& cuda, const AttentionForward<T>& p, std::int64_t segments,
                     const Result<T>& parts) {

@@ -4,18 +4,18 @@
 
 namespace npzoo {
 
-/// d_q, and for each (batch, head, query) Σ out · d_out minus the gradient of its log-sum-exp: the offset of the
-/// gradients of its weights.
+/// Computes d_q and `means` (batch, heads, queries): Σ out · d_out minus the gradient of the log-sum-exp, which is
+/// subtracted from the gradients of a row's weights.
 template <class T, Gpu gpu>
 void attention_query_gradients(CudaContext<gpu>& cuda, const AttentionBackward<T>& b, T* means);
 
-/// d_k and d_v.
+/// Computes d_k and d_v.
 template <class T, Gpu gpu>
 void attention_key_gradients(CudaContext<gpu>& cuda, const AttentionBackward<T>& b, const T* means);
 
 namespace {
 
-/// Fewer channels a lane than in the forward pass, as there are more arrays.
+/// A lane has fewer channels than in the forward pass, since there are more arrays.
 template <class T, int width>
 using GradientTiling = Tiling<T, width, 8, (sizeof(T) == 4 ? 4 : 2)>;
 
@@ -43,7 +43,7 @@ void with_gradient_tiling(const AttentionForward<double>& p, const F& f) {
          : f.template operator()<GradientTiling<double, 128>, false>();
 }
 
-/// out = Σ over segments, in their order.
+/// Adds up the segments, in their order.
 template <class T>
 void sum_segments(CudaContext<kGpu>& cuda, std::int64_t segments, std::int64_t n, const T* parts, T* out) {
   for_each(cuda, "sum_attention_segments", n, [segments, n, parts, out] __device__(std::int64_t i) {

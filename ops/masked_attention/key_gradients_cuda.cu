@@ -57,8 +57,8 @@ __device__ __forceinline__ void key_step(const Lane<L>& lane, const QueryTile<ty
     add_points<L, kMasked>(lane, tile.queries, turn, d_score, sees, k.d_k);
 }
 
-/// One tile of queries for one warp, whose keys are [first, last) of the block's. Queries that see none of the warp's
-/// keys are skipped.
+/// Processes a tile of queries for one warp, whose keys are [first, last) of the block's. Skips queries that see none
+/// of the warp's keys.
 template <class L, bool kLaplace>
 __device__ void take_queries(const Lane<L>& lane, const QueryTile<typename L::T>& tile, int count, int first, int last,
                              typename L::T distance_factor, Keys<L>& k) {
@@ -79,8 +79,8 @@ __device__ void take_queries(const Lane<L>& lane, const QueryTile<typename L::T>
   }
 }
 
-/// Brings a tile of queries to shared memory if one of them sees a key from `first_key` on; returns whether it did. The
-/// counts of visible keys have two places in turn: warps may still be at those of the tile before.
+/// Copies a tile of queries to shared memory if one of them sees a key from `first_key` on. Returns whether it did. Two
+/// arrays take the counts of visible keys in turn, since other warps may still read those of the tile before.
 template <class L, bool kLaplace>
 __device__ bool stage_queries(const AttentionBackward<typename L::T>& b, const typename L::T* means, std::int64_t unit,
                               std::int64_t first, int count, std::int64_t first_key, int keys,

@@ -45,7 +45,7 @@ __device__ __forceinline__ void query_step(const Lane<L>& lane, const typename L
     add_points<L, kMasked>(lane, keys, turn, d_score, sees, q.sums);
 }
 
-/// Loads everything but the keys. The mean is summed in the same order as the products from which it is subtracted.
+/// Loads the data of the queries. The mean is summed in the same order as the products from which it is subtracted.
 template <class L, bool kLaplace>
 __device__ void load_queries(const AttentionBackward<typename L::T>& b, const Lane<L>& lane, std::int64_t unit,
                              std::int64_t first, typename L::T* means, Queries<L>& q) {
@@ -127,7 +127,7 @@ __global__ void __launch_bounds__(kMostWarps* kWarp)
   end_span(p, lane, owned, spans, true, q, to);
 }
 
-/// The sum of all segments, times the scale, over the sum of the weights.
+/// Adds up the segments, multiplies with the scale and divides by the sum of the weights.
 template <class T>
 void merge_segments(CudaContext<kGpu>& cuda, const AttentionForward<T>& p, std::int64_t segments,
                     const Result<T>& parts, T* d_q) {

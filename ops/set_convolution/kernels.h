@@ -6,7 +6,7 @@
 
 namespace npzoo {
 
-/// Points beside a grid, and the length scales of the weights between them.
+/// Points, a grid, and the length scales of the weights between them.
 template <class T>
 struct PointsAndGrid {
   std::int64_t batch, points, channels;
@@ -14,7 +14,7 @@ struct PointsAndGrid {
   const std::int64_t* lengths;  // (batch), or null for all points
   const T* x;                   // (batch, points, dims)
   const T* scales;              // (channels), or (1)
-  bool scale_of_each;           // channel
+  bool scale_of_each;           // each channel has its own scale
 };
 
 /// Returns the reach of the longest scale; NaN, which reaches everything, if a scale is NaN.
@@ -99,17 +99,17 @@ template <class T>
 struct GridToPoints {
   PointsAndGrid<T> at;
   const T* nodes;  // (batch, nodes, channels)
-  T* values;       // (batch, points, channels); null: not requested. Behind the lengths 0
+  T* values;       // (batch, points, channels), 0 for padding; null: not requested
   T* moments;      // the same sums with weights times d²; null: not requested
 };
 
-/// Gradient of Σ over channels of factors · Σ over nodes of weight · nodes with respect to each point's place.
+/// The gradient of Σ factors · weight · nodes, over channels and nodes, with respect to each point's place.
 template <class T>
 struct PlaceSlopes {
   PointsAndGrid<T> at;
   const T* nodes;    // (batch, nodes, channels)
   const T* factors;  // (batch, points, channels)
-  T* d_x;            // (batch, points, dims); behind the lengths 0
+  T* d_x;            // (batch, points, dims), 0 for padding
 };
 
 NPZOO_KERNEL(points_to_grid, PointsToGrid);

@@ -8,7 +8,7 @@ namespace {
 using namespace simd;
 
 constexpr std::int64_t kTileRows = 16, kTileColumns = 256;  // nodes that one thread sums at a time
-constexpr std::int64_t kGrain = 1 << 12;                    // products that are worth handing to another thread
+constexpr std::int64_t kGrain = 1 << 12;                    // products: enough work for another thread
 constexpr std::int64_t kPart = 256;                         // points that are summed in T
 
 NodeRange common(const NodeRange& a, const NodeRange& b) { return {max(a.begin, b.begin), min(a.end, b.end)}; }
@@ -40,7 +40,7 @@ Window window_of(const PointsAndGrid<T>& p, const T* x, double reach) {
           nodes_within(grid.columns(), x[grid.dims() - 1], reach)};
 }
 
-/// Weights (nodes, scales) between x and nodes of an axis.
+/// Computes the weights (nodes, scales) between x and nodes of an axis.
 template <class T>
 void weigh(const GridAxis& axis, const NodeRange& range, double x, const T* inverse, std::int64_t scales, T* weights) {
   T* to = weights;
@@ -60,7 +60,7 @@ void weigh_rows(const PointsAndGrid<T>& p, const NodeRange& rows, const T* x, co
   for (std::int64_t s = 0; s < scales; ++s) weights[s] = 1;
 }
 
-/// Working memory of a thread: some arrays one behind the other.
+/// Hands out the working memory of a thread, array by array.
 template <class T>
 class Scratch {
  public:
@@ -78,7 +78,7 @@ class Scratch {
   T* next_;
 };
 
-/// values · column weights, (columns, channels).
+/// Computes values · column weights (columns, channels).
 template <class T>
 void spread(const PointsAndGrid<T>& p, const T* values, const T* weights, std::int64_t columns, T* out) {
   for (std::int64_t j = 0; j < columns; ++j, out += p.channels) {
@@ -184,7 +184,7 @@ void fill_tile(const PointsToGrid<T>& p, const SortedPoints& points, std::int64_
   sums.store(p.nodes + first * channels, columns.count * channels);
 }
 
-/// Arrays that the sums over the nodes around a point need.
+/// Arrays for the sums over the nodes around a point.
 template <class T>
 struct PointScratch {
   T *inverse, *row_weights, *weights, *squares, *sums, *row_moments, *of_channels;
@@ -210,8 +210,8 @@ double squared_distance(double x, const GridAxis& axis, std::int64_t i) {
   return d * d;
 }
 
-/// Over the rows of a window: Σ weight · nodes into s.sums and, where moments are wanted, Σ weight · of_row(row) ·
-/// nodes into s.row_moments.
+/// Sums over the rows of a window. Writes Σ weight · nodes to s.sums and, if `moments`, Σ weight · of_row(row) · nodes
+/// to s.row_moments.
 template <class T, class F>
 void sum_rows(const PointsAndGrid<T>& p, const T* nodes, const Window& w, const PointScratch<T>& s, bool moments,
               const F& of_row) {
@@ -227,7 +227,8 @@ void sum_rows(const PointsAndGrid<T>& p, const T* nodes, const Window& w, const 
   }
 }
 
-/// Over the columns: Σ weight · sums, and Σ weight · (d² · sums + row moments) where there are any. `s.squares` has d².
+/// Sums over the columns of a window. Writes Σ weight · sums to `values` and Σ weight · (d² · sums + row moments) to
+/// `moments`, unless they are null. `s.squares` holds d².
 template <class T>
 void sum_columns(const PointsAndGrid<T>& p, const T* sums, const T* row_moments, const PointScratch<T>& s,
                  std::int64_t columns, T* values, T* moments) {
@@ -272,8 +273,7 @@ void sum_around(const GridToPoints<T>& p, std::int64_t n, double reach, const Po
   sum_columns<T>(at, s.sums, s.row_moments, s, w.width(), values, moments);
 }
 
-/// Computes the gradient with respect to each input of point n. `squares` then holds distances from the point to its
-/// nodes.
+/// Computes the gradient with respect to each input of point n. Here `squares` holds distances, not their squares.
 template <class T>
 void slopes_around(const PlaceSlopes<T>& p, std::int64_t n, double reach, const PointScratch<T>& s) {
   const PointsAndGrid<T>& at = p.at;
@@ -306,7 +306,7 @@ void slopes_around(const PlaceSlopes<T>& p, std::int64_t n, double reach, const 
   d_x[dims - 1] = of_channels();
 }
 
-/// Calls f(point, reach, arrays) for each point.
+/// Calls f(point, reach, arrays) for each point; `arrays` belong to the thread.
 template <class T, class Cpu, class F>
 void for_points(Cpu& cpu, const PointsAndGrid<T>& at, const F& f) {
   const std::int64_t products = at.grid.nodes() * at.channels;

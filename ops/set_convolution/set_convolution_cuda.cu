@@ -4,7 +4,7 @@ namespace npzoo {
 
 namespace {
 
-constexpr int kChannels = 4;  // that a thread takes together
+constexpr int kChannels = 4;  // channels of a place that one thread computes
 constexpr int kPart = 256;    // points that are summed in T
 
 /// Channels [first, first + count) of one place.
@@ -29,7 +29,7 @@ struct Weights {
       : scales(p.scale_of_each ? channels.count : 1) {
     for (int s = 0; s < scales; ++s) inverse[s] = inverse_of_scale(p.scales[p.scale_of_each ? channels.first + s : 0]);
   }
-  /// The weight of each channel at a squared distance.
+  /// Computes the weight of each channel at a squared distance.
   __device__ void at(T squared, int channels, T (&weights)[kChannels]) const {
     for (int s = 0; s < scales; ++s) weights[s] = exponential(-squared * inverse[s]);
     for (int c = scales; c < channels; ++c) weights[c] = weights[0];
@@ -62,7 +62,7 @@ class LongSums {
   int points_ = 0;
 };
 
-/// One node and some of its channels: Σ over the points around it.
+/// Sums over the points around a node, for some of its channels.
 template <class T>
 struct SumOverPoints {
   PointsToGrid<T> p;
@@ -93,7 +93,7 @@ struct SumOverPoints {
   }
 };
 
-/// One point and some of its channels: Σ over the nodes around it.
+/// Sums over the nodes around a point, for some of its channels.
 template <class T>
 struct SumOverNodes {
   GridToPoints<T> p;
@@ -140,7 +140,7 @@ struct SumOverNodes {
   }
 };
 
-/// One point: its slopes along each input, channel by channel.
+/// Computes the slopes of a point along each input, summed over the channels.
 template <class T>
 struct SlopesOfPoint {
   PlaceSlopes<T> p;
