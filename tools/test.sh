@@ -63,8 +63,8 @@ else
   # The tests run on the objects of which pip makes the wheel and tools/deb.sh the Debian packages.
   if [ ${#with_python[@]} -gt 0 ]; then
     rm -rf build-all/wheel
-    ENVIRONMENT=build-python tools/wheel.sh build-all/wheel --config-settings=build-dir=build-all \
-      --config-settings=setup-args=-Dtests=true >/dev/null || status=1
+    MESON=$(command -v meson) ENVIRONMENT=build-python tools/wheel.sh build-all/wheel \
+      --config-settings=build-dir="$PWD/build-all" --config-settings=setup-args=-Dtests=true >/dev/null || status=1
   fi
   run build-all -- "${suites[@]/#/--suite=}"
   if [ ${#suites[@]} -eq 0 ]; then

