@@ -110,11 +110,10 @@ class PointSorter {
     sorted_.chunks = chunks;
     sorted_.ends = ends;
     sorted_.order = reinterpret_cast<std::int64_t*>(order_.data());
-    const dim3 blocks(static_cast<unsigned>(divide_up(p.batch * chunks, kSortWarps)));
+    const std::int64_t blocks = divide_up(p.batch * chunks, kSortWarps);
     clear_counts(cuda, p.batch * count, ends);
     launch(cuda, "count_points", sort_chunk<T, false>, blocks, kSortWarps * kWarp, 0, p, sorted_);
-    launch(cuda, "scan_tiles", scan_chunks, dim3(static_cast<unsigned>(p.batch)), kScanThreads,
-           kScanThreads * sizeof(std::int64_t), count, ends);
+    launch(cuda, "scan_tiles", scan_chunks, p.batch, kScanThreads, kScanThreads * sizeof(std::int64_t), count, ends);
     launch(cuda, "sort_points", sort_chunk<T, true>, blocks, kSortWarps * kWarp, 0, p, sorted_);
   }
 
