@@ -128,7 +128,7 @@ std::string iso_time(std::string_view text) {
   for (const std::string_view name : {"utc", "gmt"})
     if (rest.size() > name.size() && equals(rest.substr(rest.size() - name.size()), name)) {
       rest = trim(rest.substr(0, rest.size() - name.size()));
-      zone = "Z";
+      zone = 'Z';
     }
   if (rest.size() > 2 && small(rest.back()) == 'm') {
     const char half = small(rest[rest.size() - 2]);
