@@ -103,7 +103,7 @@ Figures completed_picture() {
   static const ImageModel model = [] {
     ModelConfig config = small_model("tnp-d").config;
     config["dim_x"] = std::int64_t{2};
-    const Affine place{0.5, -1};
+    const AffineMap place{0.5, -1};
     return ImageModel{
         varied_model({"tnp-d", config}, DType::float32), Density::marginal, {5, 5, 1, place, place, {1 / 255.0, -0.5}}};
   }();

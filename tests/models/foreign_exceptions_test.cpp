@@ -111,7 +111,7 @@ TEST_CASE("errors: exceptions within an application leave it as Error, also from
     CHECK(error_of([&] { predictor.predict(kX); }) == foreign.message);
     CHECK(error_of([&] {
             const auto model = std::make_shared<ThrowingModel>(ThrowingModel::Phase::query, foreign.throws, 2);
-            const Affine place{0.5, -1};
+            const AffineMap place{0.5, -1};
             complete_picture({.model = ImageModel{model, Density::marginal, {2, 2, 1, place, place, {1 / 255.0, 0}}},
                               .picture = Picture{2, 2, 1, std::vector<std::uint8_t>(4)},
                               .shown = 0.5});

@@ -19,7 +19,7 @@ constexpr std::int64_t kSide = 5;
 
 /// Returns a format of 5 × 5 pixels on [-1, 1], with values from -0.5 to 0.5.
 ImageFormat format_of(std::int64_t channels) {
-  const Affine place{2.0 / (kSide - 1), -1};
+  const AffineMap place{2.0 / (kSide - 1), -1};
   return {kSide, kSide, channels, place, place, {1 / 255.0, -0.5}};
 }
 
