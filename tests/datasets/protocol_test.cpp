@@ -25,7 +25,7 @@ namespace {
 std::vector<std::string> names_in_folder() {
   const char* source = std::getenv("NPZOO_SOURCE_ROOT");
   REQUIRE(source != nullptr);
-  const std::filesystem::path folder = std::filesystem::path(source) / "npzoo/datasets/protocols";
+  const std::filesystem::path folder = std::filesystem::path(source) / "datasets/protocols";
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
     if (entry.is_regular_file() && entry.path().parent_path().filename() != "presets")
