@@ -214,8 +214,8 @@ void backward(CudaContext<kGpu>& cuda, const LayerNormBackward<T>& p) {
   const auto width = static_cast<std::size_t>(p.width);
   const Buffer buffer(2 * static_cast<std::size_t>(blocks) * width * sizeof(T), Device::cuda);
   auto* partial = reinterpret_cast<T*>(buffer.data());
-  launch(cuda, "layer_norm_backward", rows_backward<T, n, packs>, blocks, kThreads,
-         kWarps * 2 * width * sizeof(T), p, partial);
+  launch(cuda, "layer_norm_backward", rows_backward<T, n, packs>, blocks, kThreads, kWarps * 2 * width * sizeof(T), p,
+         partial);
   finish(cuda, "layer_norm_backward", blocks, p.width, partial, sums);
 }
 
