@@ -34,17 +34,21 @@ struct TilePlace {
   }
 };
 
+/// Returns `blocks`, or more: so many that each of a block's `lanes` adds few rows in T. Sums of blocks are added in
+/// double.
+inline std::int64_t enough_blocks(std::int64_t blocks, std::int64_t rows, std::int64_t lanes) {
+  constexpr std::int64_t kMostRows = 32, kMostBlocks = 65535;
+  return max(blocks, min(divide_up(rows, kMostRows * lanes), kMostBlocks));
+}
+
 /// Returns a grid for rows of whole packs. There must be rows and columns.
 template <int n>
 Grid tile_grid(const CudaContext<kGpu>& cuda, std::int64_t rows, std::int64_t width) {
   constexpr int kRowsPerThread = 4, kBlocksPerMultiprocessor = 4;
-  constexpr int kMostRowsPerThread = 32;  // which it adds in T; sums of blocks are added in double
-  constexpr std::int64_t kMostBlocks = 65535;
   const int columns = tile_columns(width / n), lanes = kTileThreads / columns;
   const std::int64_t tiles = divide_up(width / n, columns), most = divide_up(rows, kRowsPerThread * lanes);
   const std::int64_t wanted = divide_up(std::int64_t{cuda.multiprocessors} * kBlocksPerMultiprocessor, tiles);
-  const std::int64_t fewest = min(divide_up(rows, kMostRowsPerThread * lanes), kMostBlocks);
-  return {tiles, max(fewest, min(wanted, most))};
+  return {tiles, enough_blocks(min(wanted, most), rows, lanes)};
 }
 
 /// Calls `f.add(row, column, f.read(row, column), sums)` for all rows. `add` adds to the sums of n columns. `partial`

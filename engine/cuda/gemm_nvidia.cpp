@@ -33,8 +33,8 @@ cublasComputeType_t compute_type() {
 }
 
 constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;  // what NVIDIA advises for sm_90
-constexpr std::size_t kMostPlans =
-    1024;  // a plan is a kilobyte on the host; a model uses tens at each size of its tasks
+// A plan is a kilobyte on the host. A model uses tens of them at each size of its tasks.
+constexpr std::size_t kMostPlans = 1024;
 
 /// Working memory of both libraries, whose work is done in the order of one stream.
 const Buffer& workspace() {

@@ -207,10 +207,7 @@ void backward(CudaContext<kGpu>& cuda, const LayerNormBackward<T>& p) {
     return;
   }
   const std::int64_t most = std::int64_t{cuda.multiprocessors} * kBlocksPerMultiprocessor;
-  // A warp adds few rows in T; sums of blocks are added in double.
-  constexpr std::int64_t kMostRowsPerWarp = 32, kMostBlocks = 65535;
-  const std::int64_t fewest = min(divide_up(p.rows, kMostRowsPerWarp * kWarps), kMostBlocks);
-  const std::int64_t blocks = max(fewest, min(row_blocks(p.rows), most));
+  const std::int64_t blocks = enough_blocks(min(row_blocks(p.rows), most), p.rows, kWarps);
   const auto width = static_cast<std::size_t>(p.width);
   const Buffer buffer(2 * static_cast<std::size_t>(blocks) * width * sizeof(T), Device::cuda);
   auto* partial = reinterpret_cast<T*>(buffer.data());
