@@ -59,13 +59,10 @@ std::vector<double> persistence_one_step(std::span<const double> y, std::int64_t
 }
 
 std::int64_t season_of(const TimeSeries& series) {
-  if (series.time_form.kind != ColumnForm::Kind::time) return 1;
-  constexpr double kRounding = 1e-6, kShortMonth = 28, kLongMonth = 31;
-  const double of_a_day = 1 / series.step;
-  if (of_a_day > 1.5 && std::abs(of_a_day - std::round(of_a_day)) < kRounding * of_a_day) return std::llround(of_a_day);
-  if (std::abs(series.step - 1) < kRounding) return 7;
-  if (series.calendar && 12 % series.calendar->months == 0) return 12 / series.calendar->months;
-  return series.step >= kShortMonth && series.step <= kLongMonth ? 12 : 1;
+  if (!series.calendar) return 1;
+  for (const std::string_view name : {"day", "week", "year"})
+    if (const std::optional<double> steps = series.calendar->period(name)) return std::llround(*steps);
+  return 1;
 }
 
 HoltWintersPath::HoltWintersPath(const HoltWinters& p, std::span<const double> y) : period_(p.period) {

@@ -3,15 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <numeric>
 
+#include "npzoo/datasets/symmetric_factor.h"
 #include "npzoo/engine/cancellation.h"
 
 namespace npzoo {
 
 namespace {
 
-constexpr std::int64_t kLongestPeriod = 200, kMostWaves = 100, kLongestSearch = 2000;
+constexpr std::int64_t kLongestPeriod = 200, kMostWaves = 100;
+constexpr std::int64_t kUsualSearch = 2000, kLongestSearch = 10000;
 
 /// Values, and 0 where none is known.
 struct Whitened {
@@ -56,21 +57,37 @@ double centre(std::vector<double>& y) {
   return largest;
 }
 
+/// Waves of one frequency, step after step.
+class Wave {
+ public:
+  explicit Wave(double frequency)
+      : cos_1_(std::cos(2 * std::numbers::pi * frequency)), sin_1_(std::sin(2 * std::numbers::pi * frequency)) {}
+
+  double cosine() const { return cos_; }
+  double sine() const { return sin_; }
+  void next() {
+    const double cosine = cos_ * cos_1_ - sin_ * sin_1_;
+    sin_ = sin_ * cos_1_ + cos_ * sin_1_;
+    cos_ = cosine;
+  }
+
+ private:
+  double cos_1_, sin_1_, cos_ = 1, sin_ = 0;
+};
+
 /// The spectrum without its peaks: medians over neighbouring frequencies, as the variance of white noise that has them.
 class Background {
  public:
   explicit Background(const Whitened& w) : size_(w.values.size()) {
     const std::size_t most = std::min<std::size_t>(size_ / 2, 400);
     for (std::size_t k = 1; k <= most; ++k) {
-      const double turn = 2 * std::numbers::pi * static_cast<double>(k) * 0.5 / static_cast<double>(most);
-      double c = 0, s = 0, cos_t = 1, sin_t = 0;
-      const double cos_1 = std::cos(turn), sin_1 = std::sin(turn);
+      const double turn = 0.5 * static_cast<double>(k) / static_cast<double>(most);
+      Wave wave(turn);
+      double c = 0, s = 0;
       for (const double v : w.values) {
-        c += v * cos_t;
-        s += v * sin_t;
-        const double next = cos_t * cos_1 - sin_t * sin_1;
-        sin_t = sin_t * cos_1 + cos_t * sin_1;
-        cos_t = next;
+        c += v * wave.cosine();
+        s += v * wave.sine();
+        wave.next();
       }
       power_.push_back((c * c + s * s) / std::max(w.count, 1.0));
     }
@@ -93,22 +110,31 @@ class Background {
   std::vector<double> power_;
 };
 
-/// Sums the gains of the harmonics that stand out of the background, each less its cost.
-double score_period(const Whitened& w, const Background& background, std::int64_t period, double floor) {
-  const auto p = static_cast<std::size_t>(period);
-  std::vector<double> sums(p, 0);
-  for (std::size_t t = 0; t < w.values.size(); ++t) sums[t % p] += w.values[t];
+/// Sums the gains of the harmonics that stand out of the background, each less its cost. Long periods are scored by
+/// their first harmonics.
+double score_period(const Whitened& w, const Background& background, double period, double floor) {
+  constexpr std::int64_t kMostHarmonics = 100;
+  const auto whole = static_cast<std::int64_t>(period);
+  const bool folded = static_cast<double>(whole) == period;
+  std::span<const double> values = w.values;
+  std::vector<double> sums;
+  if (folded) {  // one cycle has the same sums
+    sums.assign(static_cast<std::size_t>(whole), 0);
+    for (std::size_t t = 0; t < values.size(); ++t) sums[t % sums.size()] += values[t];
+    values = sums;
+  }
   const double cost = 2 * std::log(w.count);
   double score = 0;
-  for (std::size_t j = 1; 2 * j <= p; ++j) {
+  for (std::int64_t j = 1; static_cast<double>(2 * j) <= period && j <= kMostHarmonics; ++j) {
+    const double frequency = static_cast<double>(j) / period;
+    Wave wave(frequency);
     double c = 0, s = 0;
-    for (std::size_t k = 0; k < p; ++k) {
-      const double angle = 2 * std::numbers::pi * static_cast<double>(j * k % p) / static_cast<double>(p);
-      c += sums[k] * std::cos(angle);
-      s += sums[k] * std::sin(angle);
+    for (const double v : values) {
+      c += v * wave.cosine();
+      s += v * wave.sine();
+      wave.next();
     }
-    const double share = 2 * j == p ? 1 : 2;
-    const double frequency = static_cast<double>(j) / static_cast<double>(p);
+    const double share = folded && 2 * j == whole ? 1 : 2;
     const double noise = std::max(background.at(frequency), floor);
     const double gain = share * (c * c + s * s) / (w.count * noise);
     score += std::max(0.0, gain - cost * share / 2);
@@ -119,33 +145,45 @@ double score_period(const Whitened& w, const Background& background, std::int64_
 /// Two periods must differ by half of the shorter one.
 bool is_near(double period, double other) { return period < 1.5 * other && other < 1.5 * period; }
 
-/// Returns the period with the highest score, 0 if there is none. A period that is not in `likely` gives way to a
-/// shorter one that reaches a good part of its score, since long periods also explain the harmonics of others.
-std::int64_t strongest_period(const Whitened& w, std::int64_t size, std::int64_t known,
-                              std::span<const std::int64_t> likely, std::span<const double> found) {
+struct Candidate {
+  double period = 0;
+  bool likely = false;
+  double score = 0;
+};
+
+/// The periods to look at, the shortest first.
+std::vector<Candidate> candidates(std::int64_t size, std::span<const double> likely, std::span<const double> found) {
+  std::vector<Candidate> all;
+  for (const double p : likely)
+    if (p >= 2 && 2 * p <= static_cast<double>(size)) all.push_back({p, true});
+  const auto replaced = [&](double period) {
+    return std::ranges::any_of(likely, [=](double p) { return std::abs(p - period) < 1; });
+  };
+  for (std::int64_t p = 3; p <= std::min(size / 3, kLongestPeriod); ++p)
+    if (!replaced(static_cast<double>(p))) all.push_back({static_cast<double>(p), false});
+  if (!found.empty()) std::erase_if(all, [&](const Candidate& c) { return is_near(c.period, found[0]); });
+  std::ranges::stable_sort(all, {}, &Candidate::period);
+  return all;
+}
+
+/// Returns the period with the highest score, 0 if there is none. A period that is not likely gives way to a shorter one
+/// that reaches a good part of its score, since long periods also explain the harmonics of others.
+double strongest_period(const Whitened& w, std::int64_t known, std::vector<Candidate> all) {
   constexpr double kTie = 1.02, kPart = 0.35, kMost = 0.7;
-  const auto is_likely = [likely](std::int64_t p) { return std::ranges::find(likely, p) != likely.end(); };
   const Background background(w);
-  std::vector<std::pair<std::int64_t, double>> scores;
-  double best = 0;
-  std::int64_t longest = 0;
-  for (std::int64_t p = 2; p <= std::min(size / 2, kLongestPeriod); ++p) {
+  Candidate best;
+  for (Candidate& c : all) {
     throw_if_stopped();
-    const bool known_before = is_likely(p);
-    if (!known_before && (3 * p > size || p < 3)) continue;
-    if (!found.empty() && is_near(static_cast<double>(p), found[0])) continue;
-    double score = score_period(w, background, p, 1e-3 * w.variance);
-    if (!known_before) score = 0.95 * score - 2 * std::log(static_cast<double>(known));
-    scores.emplace_back(p, score);
-    if (score > kTie * best) {
-      best = score;
-      longest = p;
-    }
+    c.score = score_period(w, background, c.period, 1e-3 * w.variance);
+    if (!c.likely) c.score = 0.95 * c.score - 2 * std::log(static_cast<double>(known));
+    if (c.score > kTie * best.score) best = c;
   }
-  if (is_likely(longest)) return longest;
-  for (const auto& [p, score] : scores)
-    if (p < longest && score > (is_likely(p) ? kPart : kMost) * best && (is_likely(p) || longest % p != 0)) return p;
-  return longest;
+  if (best.likely || best.period == 0) return best.period;
+  for (const Candidate& c : all)
+    if (c.period < best.period && c.score > (c.likely ? kPart : kMost) * best.score &&
+        (c.likely || std::fmod(best.period, c.period) != 0))
+      return c.period;
+  return best.period;
 }
 
 /// Adds a period. A multiple of the first one takes its place, if smoothing can follow a season of that length.
@@ -210,10 +248,78 @@ std::vector<double> solve(std::vector<double>& a, std::vector<double>& b) {
   return diagonal;
 }
 
+/// Line and waves at each step of a series, row-major: 1, the step over the number of steps, then the cosine and the sine
+/// of each wave.
+class TrendBasis {
+ public:
+  TrendBasis(std::size_t steps, std::span<const SeasonWave> waves)
+      : columns_(2 + 2 * waves.size()), values_(steps * columns_) {
+    for (std::size_t t = 0; t < steps; ++t) {
+      values_[t * columns_] = 1;
+      values_[t * columns_ + 1] = static_cast<double>(t) / static_cast<double>(steps);
+    }
+    for (std::size_t j = 0; j < waves.size(); ++j) {
+      const bool alternates = 2 * waves[j].frequency > 1 - 1e-9;  // its sine is 0 at every step
+      Wave wave(waves[j].frequency);
+      for (std::size_t t = 0; t < steps; ++t) {
+        double* row = values_.data() + t * columns_;
+        row[2 + 2 * j] = wave.cosine();
+        row[3 + 2 * j] = alternates ? 0 : wave.sine();
+        wave.next();
+      }
+    }
+  }
+
+  std::size_t columns() const { return columns_; }
+  std::span<const double> row(std::size_t step) const {
+    return std::span(values_).subspan(step * columns_, columns_);
+  }
+
+ private:
+  std::size_t columns_;
+  std::vector<double> values_;
+};
+
+/// The normal equations of a least squares problem.
+struct NormalEquations {
+  std::vector<double> matrix, right;  // (k, k), of which the lower triangle, and (k)
+  double squares = 0, count = 0;
+};
+
+/// Takes from each step what its predecessor predicts, as `whiten` does. Values are less `middle`, since differences of
+/// large squares would be rounding alone.
+NormalEquations normal_equations(const TrendBasis& basis, std::span<const double> y, double middle,
+                                 double correlation) {
+  const std::size_t k = basis.columns(), width = k + 1;
+  const double alone = std::sqrt(1 - correlation * correlation);
+  std::vector<double> rows;  // (known values, k + 1), the last column is the value
+  for (std::size_t t = 0; t < y.size(); ++t) {
+    if (std::isnan(y[t])) continue;
+    const bool first = t == 0 || std::isnan(y[t - 1]);
+    const double before = first ? 0 : correlation, weight = first ? alone : 1;
+    const std::span<const double> now = basis.row(t), last = basis.row(first ? t : t - 1);
+    for (std::size_t i = 0; i < k; ++i) rows.push_back(weight * (now[i] - before * last[i]));
+    rows.push_back(weight * (y[t] - middle - (first ? 0 : before * (y[t - 1] - middle))));
+  }
+  std::vector<double> negative(width * width, 0);
+  subtract_square(negative, static_cast<std::int64_t>(width), rows);
+  NormalEquations normal{std::vector<double>(k * k, 0), std::vector<double>(k), -negative[k * width + k],
+                         static_cast<double>(rows.size() / width)};
+  for (std::size_t i = 0; i < k; ++i) {
+    normal.right[i] = -negative[k * width + i];
+    for (std::size_t j = 0; j <= i; ++j) normal.matrix[i * k + j] = -negative[i * width + j];
+  }
+  return normal;
+}
+
 }  // namespace
 
-std::vector<double> find_periods(std::span<const double> all, std::span<const std::int64_t> likely) {
-  const auto y = all.last(std::min<std::size_t>(all.size(), kLongestSearch));
+std::vector<double> find_periods(std::span<const double> all, std::span<const double> likely) {
+  constexpr double kCycles = 2.5;
+  double search = kUsualSearch;
+  for (const double p : likely)
+    if (kCycles * p <= kLongestSearch) search = std::max(search, kCycles * p);
+  const auto y = all.last(std::min(all.size(), static_cast<std::size_t>(search)));
   const auto known = std::ranges::count_if(y, [](double v) { return !std::isnan(v); });
   std::vector<double> found;
   constexpr std::int64_t kFewest = 12;
@@ -227,16 +333,18 @@ std::vector<double> find_periods(std::span<const double> all, std::span<const st
     const double largest = kRounding * centre(left);
     const Whitened w = whiten(left, trend.correlation());
     if (!(w.variance > largest * largest)) return found;
-    const std::int64_t period = strongest_period(w, std::ssize(y), known, likely, found);
+    const double period = strongest_period(w, known, candidates(std::ssize(y), likely, found));
     if (period == 0) return found;
-    add_period(static_cast<double>(period), found);
+    add_period(period, found);
   }
   return found;
 }
 
 SeriesTrend::SeriesTrend(std::span<const double> y, std::span<const double> periods) {
   const auto known = static_cast<double>(std::ranges::count_if(y, [](double v) { return !std::isnan(v); }));
-  for (const double period : periods) {
+  std::vector<double> ascending(periods.begin(), periods.end());
+  std::ranges::sort(ascending);
+  for (const double period : ascending) {
     if (!(2 * period <= static_cast<double>(y.size())) || period < 2) continue;
     const auto most = static_cast<std::int64_t>(period / 2 + 1e-9);
     for (std::int64_t j = 1; j <= most && std::ssize(waves_) < kMostWaves; ++j) {
@@ -247,22 +355,30 @@ SeriesTrend::SeriesTrend(std::span<const double> y, std::span<const double> peri
     }
   }
   if (known < 2) return;
-  correlation_ = 0;
-  fit(y, 0);
+  const TrendBasis basis(y.size(), waves_);
+  const auto residual_correlation = [&] {
+    std::vector<double> left(y.begin(), y.end());
+    for (std::size_t t = 0; t < y.size(); ++t) {
+      if (std::isnan(y[t])) continue;
+      const std::span<const double> row = basis.row(t);
+      left[t] -= level_ + raw_slope_ * static_cast<double>(t);
+      for (std::size_t j = 0; j < waves_.size(); ++j)
+        left[t] -= waves_[j].cosine * row[2 + 2 * j] + waves_[j].sine * row[3 + 2 * j];
+    }
+    return lag_one(left);
+  };
+  const double middle = mean_of_known(y);
+  const auto fit = [&](double correlation) {
+    const NormalEquations normal = normal_equations(basis, y, middle, correlation);
+    take_solution(normal.matrix, normal.right, {.squares = normal.squares, .count = normal.count}, y.size());
+    level_ += middle;
+  };
+  fit(0);
   constexpr int kRounds = 3;
   for (int round = 0; round < kRounds; ++round) {
-    correlation_ = residual_correlation(y);
-    fit(y, correlation_);
+    correlation_ = residual_correlation();
+    fit(correlation_);
   }
-}
-
-double SeriesTrend::residual_correlation(std::span<const double> y) const {
-  std::vector<double> left(y.begin(), y.end());
-  for (std::size_t t = 0; t < y.size(); ++t) {
-    const auto place = static_cast<double>(t);
-    left[t] -= level_ + raw_slope_ * place + season(place);
-  }
-  return lag_one(left);
 }
 
 double SeriesTrend::season(double place) const {
@@ -274,52 +390,17 @@ double SeriesTrend::season(double place) const {
   return sum;
 }
 
-void SeriesTrend::fit(std::span<const double> y, double correlation) {
-  const std::size_t n = y.size(), k = 2 + 2 * waves_.size();
-  std::vector<double> basis(n * k);
-  for (std::size_t t = 0; t < n; ++t) {
-    double* row = basis.data() + t * k;
-    row[0] = 1;
-    row[1] = static_cast<double>(t) / static_cast<double>(n);
-    for (std::size_t j = 0; j < waves_.size(); ++j) {
-      const double angle = 2 * std::numbers::pi * waves_[j].frequency * static_cast<double>(t);
-      row[2 + 2 * j] = std::cos(angle);
-      row[3 + 2 * j] = 2 * waves_[j].frequency > 1 - 1e-9 ? 0 : std::sin(angle);
-    }
-  }
-  std::vector<double> normal(k * k, 0), right(k, 0), row(k);
-  double count = 0, squares = 0;
-  const double middle = mean_of_known(y);  // differences of large squares would be rounding alone
-  const auto take = [&](std::size_t t, double weight, bool first) {
-    double value = y[t] - middle;
-    std::copy_n(basis.data() + t * k, k, row.begin());
-    if (!first) {
-      value -= correlation * (y[t - 1] - middle);
-      for (std::size_t i = 0; i < k; ++i) row[i] -= correlation * basis[(t - 1) * k + i];
-    }
-    value *= weight;
-    for (double& v : row) v *= weight;
-    for (std::size_t i = 0; i < k; ++i) {
-      right[i] += row[i] * value;
-      for (std::size_t j = 0; j <= i; ++j) normal[i * k + j] += row[i] * row[j];
-    }
-    squares += value * value;
-    ++count;
-  };
-  const double alone = std::sqrt(1 - correlation * correlation);
-  for (std::size_t t = 0; t < n; ++t) {
-    if (std::isnan(y[t])) continue;
-    const bool first = t == 0 || std::isnan(y[t - 1]);
-    take(t, first ? alone : 1, first);
-  }
+void SeriesTrend::take_solution(std::vector<double> normal, const std::vector<double>& right, const Sums& of,
+                                std::size_t steps) {
+  const std::size_t k = right.size();
   std::vector<double> solution = right;
   const std::vector<double> inverse = solve(normal, solution);
-  double rest = squares;
+  double rest = of.squares;
   for (std::size_t i = 0; i < k; ++i) rest -= solution[i] * right[i];
-  const double noise = std::max(rest, 1e-12 * squares) / std::max(count - static_cast<double>(k), 1.0);
-  level_ = middle + solution[0];
-  raw_slope_ = solution[1] / static_cast<double>(n);
-  const double raw_variance = noise * inverse[1] / static_cast<double>(n * n);
+  const double noise = std::max(rest, 1e-12 * of.squares) / std::max(of.count - static_cast<double>(k), 1.0);
+  level_ = solution[0];
+  raw_slope_ = solution[1] / static_cast<double>(steps);
+  const double raw_variance = noise * inverse[1] / static_cast<double>(steps * steps);
   const double kept = raw_slope_ != 0 ? std::max(0.0, 1 - raw_variance / (raw_slope_ * raw_slope_)) : 0;
   slope_ = kept * raw_slope_;
   slope_variance_ = raw_variance * (0.5 + 0.5 * kept);

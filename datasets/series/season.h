@@ -7,12 +7,13 @@
 namespace npzoo {
 
 /// Finds periods of a regular series, in steps, the strongest first and at most two. `y` has NaN for missing values.
-/// The series must hold two cycles of a period among `likely` (whole numbers of steps, such as 12 for months) and three
-/// of any other. A period is found if its waves stand out of the spectrum of the differences that a first-order
-/// autoregression leaves: the sum over its harmonics of (gain − 2 log n) must be positive, gain being the fall of the
-/// deviance (a Bayesian information criterion by harmonic). Another period needs more, since many are tried. Takes time
-/// linear in the series and cubic in the longest period, which is at most 200 steps.
-std::vector<double> find_periods(std::span<const double> y, std::span<const std::int64_t> likely);
+/// `likely` are periods of the calendar, such as 12 for months or 365.25 for days: two cycles in the series are enough
+/// for them, at any length. Any other period is a whole number of at most 200 steps and needs three cycles. A period is
+/// found if its waves stand out of the spectrum of the differences that a first-order autoregression leaves: the sum
+/// over its harmonics of (gain − 2 log n) must be positive, gain being the fall of the deviance (a Bayesian information
+/// criterion by harmonic). A period that is not likely needs more, since many are tried. Looks at the last 2,000 values,
+/// or at two and a half cycles of a longer likely period, at most 10,000.
+std::vector<double> find_periods(std::span<const double> y, std::span<const double> likely);
 
 /// A wave that continues: a cos(2π f t) + b sin(2π f t), shrunk towards 0 as far as noise explains it.
 struct SeasonWave {
@@ -24,7 +25,8 @@ struct SeasonWave {
 /// autoregressive of order one (Cochrane and Orcutt, JASA 1949). Places are numbered from 0.
 class SeriesTrend {
  public:
-  /// Fits the values of `y`, NaN where missing. Periods of which the series has fewer than two cycles are left out.
+  /// Fits the values of `y`, NaN where missing. Periods of which the series has fewer than two cycles are left out. The
+  /// order of periods makes no difference.
   SeriesTrend(std::span<const double> y, std::span<const double> periods);
 
   /// Sum of the waves.
@@ -40,8 +42,11 @@ class SeriesTrend {
   double degrees() const { return degrees_; }
 
  private:
-  void fit(std::span<const double> y, double correlation);
-  double residual_correlation(std::span<const double> y) const;
+  /// Sums over the whitened values of a fit.
+  struct Sums {
+    double squares = 0, count = 0;
+  };
+  void take_solution(std::vector<double> normal, const std::vector<double>& right, const Sums& of, std::size_t steps);
 
   std::vector<SeasonWave> waves_;
   double level_ = 0, slope_ = 0, slope_variance_ = 0, season_variance_ = 0, correlation_ = 0, degrees_ = 0;

@@ -21,30 +21,6 @@ double median_step(const std::vector<double>& time) {
   return *middle;
 }
 
-constexpr double kMostPlacesPerRow = 10;
-
-/// The place of each row by steps of months; none if most places would be empty.
-std::vector<std::int64_t> places_by_calendar(const std::vector<double>& time, const CalendarStep& step) {
-  std::vector<std::int64_t> places;
-  for (const double t : time) places.push_back(step.steps_to(t));
-  if (static_cast<double>(places.back()) > kMostPlacesPerRow * static_cast<double>(time.size())) return {};
-  return places;
-}
-
-/// The place of each row on a grid of equal steps; none if rows lie between its places, or most places would be empty.
-std::vector<std::int64_t> places_on_grid(const std::vector<double>& time, double step) {
-  constexpr double kRounding = 0.01;
-  const auto rows = static_cast<double>(time.size());
-  if ((time.back() - time.front()) / step > kMostPlacesPerRow * rows) return {};
-  std::vector<std::int64_t> places;
-  for (const double t : time) {
-    const double place = (t - time.front()) / step;
-    if (std::abs(place - std::round(place)) > kRounding) return {};
-    places.push_back(std::llround(place));
-  }
-  return places;
-}
-
 }  // namespace
 
 bool TimeSeries::has_gaps() const { return std::ranges::find(known, false) != known.end(); }
@@ -52,7 +28,6 @@ bool TimeSeries::has_gaps() const { return std::ranges::find(known, false) != kn
 double TimeSeries::time_at(std::int64_t place) const {
   if (place >= 0 && place < size()) return time[static_cast<std::size_t>(place)];
   if (calendar) return calendar->time(place);
-  if (business_days) return business_days->time(place);
   const std::int64_t nearest = place < 0 ? 0 : size() - 1;
   return time[static_cast<std::size_t>(nearest)] + step * static_cast<double>(place - nearest);
 }
@@ -70,28 +45,16 @@ TimeSeries order_by_time(Measurements m, std::int64_t dim_y, const std::string& 
     fail("[forecast] {}: two rows of the time {} found, expected one", name, m.time_form.text(*twice));
 
   TimeSeries s{.time_form = m.time_form, .dim_y = dim_y, .step = median_step(time)};
-  std::vector<std::int64_t> places;
-  if (m.time_form.kind == ColumnForm::Kind::time) {
-    s.calendar = find_calendar_step(time, m.time_form.epoch);
-    s.business_days = find_business_days(time, m.time_form.epoch);
-  }
-  if (s.calendar) places = places_by_calendar(time, *s.calendar);
-  if (places.empty()) s.calendar.reset();
-  if (s.business_days) {
-    s.step = BusinessDays::kMeanStep;
-    for (const double t : time) places.push_back(s.business_days->steps_to(t));
-  }
-  if (places.empty()) places = places_on_grid(time, s.step);
-  s.regular = !places.empty();
-  if (!s.regular) {
-    places.resize(time.size());
-    std::iota(places.begin(), places.end(), 0);
+  std::vector<std::int64_t> places(time.size());
+  std::iota(places.begin(), places.end(), 0);
+  if (std::optional<PlacedTimes> placed = place_on_calendar(time, m.time_form); placed && placed->moved == 0) {
+    s.calendar = std::move(placed->calendar);
+    s.step = s.calendar->mean_step();
+    places = std::move(placed->places);
+    for (std::int64_t place = 0; place <= places.back(); ++place) s.time.push_back(s.calendar->time(place));
+  } else {
     s.time = time;
   }
-  for (std::int64_t place = std::ssize(s.time); place <= places.back(); ++place)
-    s.time.push_back(s.calendar        ? s.calendar->time(place)
-                     : s.business_days ? s.business_days->time(place)
-                                       : time.front() + s.step * static_cast<double>(place));
   s.y.assign(static_cast<std::size_t>(s.size() * dim_y), kNan);
   s.known.assign(static_cast<std::size_t>(s.size()), false);
   for (std::int64_t i = 0; i < rows; ++i) {

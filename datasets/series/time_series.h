@@ -7,9 +7,8 @@
 #include <variant>
 #include <vector>
 
-#include "npzoo/datasets/series/business_days.h"
-#include "npzoo/datasets/series/calendar_step.h"
 #include "npzoo/datasets/series/measurements.h"
+#include "npzoo/datasets/series/series_calendar.h"
 #include "npzoo/datasets/task_source.h"
 
 namespace npzoo {
@@ -21,20 +20,17 @@ struct SeriesPart {
   std::int64_t size() const { return end - begin; }
 };
 
-/// Measurements in the order of time. If their times are whole steps apart, by the calendar, from one business day to
-/// the next or by a fixed step, a place is a step and a missing row is a gap. Otherwise a place is a row, and `step` is
-/// the median distance of two.
+/// Measurements in the order of time. If their times are steps (see place_on_calendar), a place is a step and a missing
+/// row is a gap. Otherwise a place is a row, and `step` is the median distance of two.
 struct TimeSeries {
   ColumnForm time_form;
   std::int64_t dim_y = 1;
-  double step = 0;                              // days or, of times that are numbers, their unit; on average
-  bool regular = false;                         // places are steps
-  std::optional<CalendarStep> calendar{};       // of whole months, if places are such steps
-  std::optional<BusinessDays> business_days{};  // if places are such steps
-  std::int64_t partial = 0;                     // rows that have some of the values and not all: they count as unknown
-  std::vector<double> time{};                   // (places), ascending
-  std::vector<double> y{};                      // (places, Dy), NaN where unknown
-  std::vector<bool> known{};                    // (places): all channels are
+  double step = 0;  // days or, of times that are numbers, their unit; on average
+  std::optional<SeriesCalendar> calendar{};  // none: places are rows
+  std::int64_t partial = 0;                  // rows that have some of the values and not all: they count as unknown
+  std::vector<double> time{};                // (places), ascending
+  std::vector<double> y{};                   // (places, Dy), NaN where unknown
+  std::vector<bool> known{};                 // (places): all channels are
 
   std::int64_t size() const { return std::ssize(time); }
   bool has_gaps() const;

@@ -72,23 +72,24 @@ TEST_CASE("baselines: Holt-Winters finds the parts of a series") {
 }
 
 TEST_CASE("baselines: seasons are those of clocks and calendars") {
-  const auto season = [](double step, ColumnForm::Kind kind = ColumnForm::Kind::time) {
-    return season_of({.time_form = {.kind = kind}, .step = step});
+  const auto season = [](const SeriesCalendar::Rule& rule, ColumnForm::Kind kind = ColumnForm::Kind::time) {
+    const ColumnForm form{.kind = kind};
+    return season_of({.time_form = form, .calendar = SeriesCalendar(rule, form)});
   };
-  CHECK(season(1.0 / 24) == 24);
-  CHECK(season(1.0 / 96) == 96);
-  CHECK(season(1) == 7);
-  CHECK(season(31) == 12);
-  const auto of_months = [](std::int64_t months) {
-    return season_of({.time_form = {.kind = ColumnForm::Kind::time},
-                      .step = 30.4 * static_cast<double>(months),
-                      .calendar = CalendarStep{.months = months}});
-  };
+  const auto of_days = [&](double step) { return season(EqualSteps{.step = step}); };
+  CHECK(of_days(1.0 / 24) == 24);
+  CHECK(of_days(1.0 / 96) == 96);
+  CHECK(of_days(1) == 7);
+  CHECK(of_days(7) == 52);
+  CHECK(of_days(0.3) == 23);  // of a week
+  CHECK(of_days(400) == 1);
+  CHECK(season(EqualSteps{.step = 1.0 / 24}, ColumnForm::Kind::number) == 1);
+  const auto of_months = [&](std::int64_t months) { return season(CalendarStep{.months = months}); };
   CHECK(of_months(1) == 12);
   CHECK(of_months(3) == 4);
   CHECK(of_months(12) == 1);
   CHECK(of_months(24) == 1);
-  CHECK(season(0.3) == 1);
-  CHECK(season(2) == 1);
-  CHECK(season(1.0 / 24, ColumnForm::Kind::number) == 1);
+  CHECK(season(CalendarStep{.days = {1, 15}}) == 24);
+  CHECK(season(OpenTimes{.open = {0, 1, 2, 3, 4}}) == 5);
+  CHECK(season_of({.time_form = {.kind = ColumnForm::Kind::time}, .step = 1}) == 1);  // places are rows
 }

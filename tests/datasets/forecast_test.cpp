@@ -193,7 +193,7 @@ TEST_CASE("forecast: the published series, as their makers and others have count
     if (!is_at_hand(p)) continue;
     const auto series = p.data->as_series()->series();
     CHECK(series->series.size() == expected.points);
-    CHECK(series->series.regular);
+    CHECK(series->series.calendar);
     CHECK_FALSE(series->gaps);
     CHECK(p.data->source({.batch_size = 1, .split = Split::evaluation})->size() == expected.windows);
   }
@@ -252,7 +252,7 @@ TEST_CASE("forecast: months, quarters and years continue by the calendar") {
   using Dates = std::vector<std::string>;
   const TimeSeries monthly = series_at({"2019-10-01", "2019-11-01", "2019-12-01", "2020-02-01"});
   REQUIRE(monthly.calendar);
-  CHECK(monthly.calendar->months == 1);
+  CHECK(monthly.calendar->description() == "1 month");
   CHECK(monthly.size() == 5);  // a month without a row is a gap
   CHECK(monthly.known == std::vector<bool>{true, true, true, false, true});
   CHECK(dates_at(monthly, {-1, 3, 5, 6, 29}) ==
@@ -264,7 +264,7 @@ TEST_CASE("forecast: months, quarters and years continue by the calendar") {
   const TimeSeries thirtieth = series_at({"2019-12-30", "2020-01-30", "2020-02-29", "2020-03-30"});
   CHECK(dates_at(thirtieth, {4, 14}) == Dates{"2020-04-30", "2021-02-28"});
   const TimeSeries quarters = series_at({"2019-01-15", "2019-04-15", "2019-10-15"});
-  CHECK(quarters.calendar->months == 3);
+  CHECK(quarters.calendar->description() == "3 months");
   CHECK(dates_at(quarters, {2, 4}) == Dates{"2019-07-15", "2020-01-15"});
   const TimeSeries years = series_at({"2018-05-01", "2019-05-01", "2020-05-01", "2021-05-01"});
   CHECK(dates_at(years, {4, 30}) == Dates{"2022-05-01", "2048-05-01"});
@@ -275,26 +275,29 @@ TEST_CASE("forecast: months, quarters and years continue by the calendar") {
 TEST_CASE("forecast: business days continue on Monday, and a holiday is a gap") {
   const TimeSeries s = series_at({"2019-12-16", "2019-12-17", "2019-12-18", "2019-12-19", "2019-12-20", "2019-12-23",
                                   "2019-12-24", "2019-12-26", "2019-12-27", "2019-12-30"});
-  REQUIRE(s.business_days);
+  REQUIRE(s.calendar);
+  CHECK(s.calendar->description() == "1 day, 5 of the 7 in a week");
   CHECK(s.step == doctest::Approx(1.4));
   CHECK(s.size() == 11);
   CHECK(std::ranges::count(s.known, false) == 1);
   CHECK(dates_at(s, {-1, 5, 7, 11, 13, 14}) ==
         std::vector<std::string>{"2019-12-13", "2019-12-23", "2019-12-25", "2019-12-31", "2020-01-02", "2020-01-03"});
-  CHECK(find_business_days(std::vector<double>(s.time), s.time_form.epoch)->steps_to(s.time[10]) == 10);
+  CHECK(s.calendar->place(s.time[10]) == 10);
+  CHECK_FALSE(s.calendar->place(s.time[4] + 1));  // a Saturday
   const TimeSeries old = series_at({"1969-12-15", "1969-12-16", "1969-12-17", "1969-12-18", "1969-12-19", "1969-12-22",
                                     "1969-12-23", "1969-12-24", "1969-12-25", "1969-12-26"});
   CHECK(dates_at(old, {-1, 10, 14}) == std::vector<std::string>{"1969-12-12", "1969-12-29", "1970-01-02"});
-  CHECK_FALSE(series_at({"2019-12-16", "2019-12-17", "2019-12-18", "2019-12-19", "2019-12-20", "2019-12-21",
-                         "2019-12-22", "2019-12-23", "2019-12-24", "2019-12-25"})
-                  .business_days);  // with a weekend
+  CHECK(series_at({"2019-12-16", "2019-12-17", "2019-12-18", "2019-12-19", "2019-12-20", "2019-12-21", "2019-12-22",
+                   "2019-12-23", "2019-12-24", "2019-12-25"})
+            .calendar->description() == "1 day");  // with a weekend
 }
 
 TEST_CASE("forecast: other dates continue by equal steps") {
   const TimeSeries daily = series_at({"2019-12-30", "2019-12-31", "2020-01-01"});
-  CHECK_FALSE(daily.calendar);
+  CHECK(daily.calendar->description() == "1 day");
   CHECK(dates_at(daily, {3, -1}) == std::vector<std::string>{"2020-01-02", "2019-12-29"});
-  CHECK_FALSE(series_at({"2019-01-01", "2019-01-31", "2019-03-02"}).calendar);                // 30 days
-  CHECK_FALSE(series_at({"2019-01-01", "2019-02-01T01:00", "2019-03-01"}).calendar);          // other times of day
-  CHECK_FALSE(series_at({"2019-01-07", "2019-02-04", "2019-03-04", "2019-04-01"}).calendar);  // four weeks
+  CHECK(series_at({"2019-01-01", "2019-01-31", "2019-03-02"}).calendar->description() == "30 days");
+  CHECK(series_at({"2019-01-07", "2019-02-04", "2019-03-04", "2019-04-01"}).calendar->description() == "28 days");
+  CHECK(series_at({"2019-01-01", "2019-02-01T01:00", "2019-03-01"}).calendar->description() !=
+        "1 month");  // other times of day
 }

@@ -5,6 +5,7 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "npzoo/datasets/series/following_times.h"
@@ -32,7 +33,7 @@ std::vector<double> sharp_cycle(std::size_t size, std::size_t period, double slo
 
 TEST_CASE("find_periods finds a sharp cycle with half of the values missing, and none in a random walk") {
   std::vector<double> y = sharp_cycle(120, 12, 0.05, 0.5, 1);
-  const std::vector<std::int64_t> likely{4, 7, 12};
+  const std::vector<double> likely{4, 7, 12};
   CHECK(find_periods(y, likely) == std::vector<double>{12});
   CHECK(find_periods(y, {}) == std::vector<double>{12});
   Random random(3);
@@ -45,6 +46,40 @@ TEST_CASE("find_periods finds a sharp cycle with half of the values missing, and
   CHECK(find_periods(walk, likely).empty());
   CHECK(find_periods(std::vector<double>(50, 2.0), likely).empty());
   CHECK(find_periods(std::vector<double>{1, 2}, likely).empty());
+}
+
+TEST_CASE("find_periods finds seasons of the calendar up to half of the series, and fractions of steps") {
+  Random random(4);
+  std::vector<double> year, week;
+  for (int t = 0; t < 1500; ++t) {
+    year.push_back(10 * std::sin(2 * std::numbers::pi * t / 365.25) + random.normal());
+    const int hour = t % 336;  // half hours of a week: weekends are lower
+    week.push_back((hour >= 240 ? 5 : 20) + 4 * std::sin(2 * std::numbers::pi * t / 48) + random.normal());
+  }
+  CHECK(find_periods(year, std::vector<double>{7, 365.25}) == std::vector<double>{365.25});
+  const std::vector<double> found = find_periods(week, std::vector<double>{2, 48, 336});
+  CHECK(std::ranges::find(found, 336) != found.end());
+  for (const double p : find_periods(std::span(year).first(700), std::vector<double>{7, 365.25}))
+    CHECK(p <= 200);  // two cycles of a year are missing
+}
+
+TEST_CASE("the order of periods makes no difference to SeriesTrend") {
+  const std::vector<double> y = sharp_cycle(96, 12, 0.3, 0.2, 5);
+  const SeriesTrend a(y, std::vector<double>{12, 7}), b(y, std::vector<double>{7, 12});
+  for (double place = 0; place < 40; place += 0.7) CHECK(a.season(place) == b.season(place));
+}
+
+TEST_CASE("exponential smoothing has no season with a place that never had a value") {
+  // Office hours: 6 of 24 steps have values. A season of 24 would leave the others to chance.
+  std::vector<double> y;
+  Random random(8);
+  for (int t = 0; t < 240; ++t)
+    y.push_back(t % 24 >= 9 && t % 24 < 15 ? 100 + random.normal() : std::numeric_limits<double>::quiet_NaN());
+  const GaussianPath path = AveragedSmoothing(y, 24, 0, true).forecast(24);
+  for (std::size_t h = 0; h < 24; ++h) {
+    CHECK(std::abs(path.mean[h] - 100) < 5);
+    CHECK(path.std[h] < 20);
+  }
 }
 
 TEST_CASE("SeriesTrend separates a line from a season and states their uncertainty") {

@@ -184,11 +184,11 @@ void add_context_flags(Flags& flags, PredictCommand& c) {
 
 void add_future_flags(Flags& flags, PredictCommand& c) {
   flags.choice("--ends", c.ends, {"combined", "weights"},
-               "forecast after the last known value of a series with equal steps: a combination of the weights with "
-               "exponential smoothing, theta, drift and the last season, or the weights alone");
+               "answers of a series whose times have steps: behind its last value a combination of the weights with "
+               "exponential smoothing, theta, drift and the last season, and seasons in its holes; or the weights alone");
   flags.texts("--period", c.periods,
-              "periods of the seasons in those forecasts, the main one first: in steps, such as 12, or as time for "
-              "dates, such as 1y, 3m, 7d or 24h. Default: found from the data and the calendar");
+              "periods of the seasons in those answers: in steps, such as 12, or as time for dates, such as 1y, 3m, 7d "
+              "or 24h. Default: found from the data and the calendar");
   flags.toggle("--check", c.check,
                "print how well each method forecasts the hidden last season of the series, and its skill over the "
                "seasonal naive forecast");

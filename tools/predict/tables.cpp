@@ -76,7 +76,7 @@ void draw_ends(PredictionPicture& picture, const PredictOptions& c, const FillTa
   for (const TableEnd& end : result.ends) {
     if (static_cast<std::size_t>(end.group) >= groups) continue;
     const std::size_t panel = static_cast<std::size_t>(end.group) * tables.columns.values.size() + end.column;
-    if (end.floor) picture.limit(panel, {0, std::numeric_limits<double>::infinity()});
+    picture.limit(panel, {end.transform.low, end.transform.high});
     plot::Series line;
     for (const std::int64_t row : end.rows) line.x.push_back(tables.asked_numbers().x[static_cast<std::size_t>(row)]);
     const std::vector<double> drawn = end.paths(paths);
@@ -87,7 +87,7 @@ void draw_ends(PredictionPicture& picture, const PredictOptions& c, const FillTa
     if (!c.baselines) continue;
     for (const EndMethod method : kPlainEndMethods) {
       line.y.clear();
-      for (std::size_t i = 0; i < line.x.size(); ++i) line.y.push_back(end.mean(end.forecast.of(method), i));
+      for (std::size_t i = 0; i < line.x.size(); ++i) line.y.push_back(end.median(end.forecast.of(method), i));
       picture.add_other(panel, {std::string(name_of(method)), line});
     }
   }

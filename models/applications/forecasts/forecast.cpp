@@ -33,8 +33,9 @@ std::vector<Warning> compare_with_training(const ForecastResult& r, const Series
     all.push_back(
         {"few context points", fmt::format("{} known rows to forecast from, but the model was trained on windows of {}",
                                            r.forecast.context_points, config.rules().context)});
+  const bool months = series.calendar && std::holds_alternative<CalendarStep>(series.calendar->rule());
   if (const auto step = config.time_step();
-      step && std::abs(series.step - *step) > (series.calendar ? kOtherMonth : kOtherStep) * *step)
+      step && std::abs(series.step - *step) > (months ? kOtherMonth : kOtherStep) * *step)
     all.push_back({"other step", fmt::format("rows are {:.4g} apart, but {:.4g} in training{}", series.step, *step,
                                              series.time_form.kind == ColumnForm::Kind::time ? ", in days" : "")});
   const std::size_t channels = r.columns.values.size();

@@ -17,7 +17,7 @@ struct SeriesEnd {
   std::vector<double> y;                  // of each step, NaN where missing; the last one is known
   std::int64_t horizon = 0;               // steps behind the last one
   std::vector<double> periods{};          // steps; empty: found
-  std::vector<std::int64_t> likely = {};  // periods that need less evidence to be found
+  std::vector<double> likely{};           // periods that need less evidence to be found
 };
 
 /// The ways to forecast that a combination is made of.

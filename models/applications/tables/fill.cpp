@@ -26,12 +26,16 @@ struct TransformedValues {
   std::vector<std::vector<double>> columns{};  // of those with a transform; empty for the others
 };
 
-TransformedValues transform_values(const TransformOptions& options, const SeriesPredictor& predictor,
+/// Without a wish the values decide (see usual_transform), unless they are used as they are.
+TransformedValues transform_values(const TransformOptions& options, bool standardised, const SeriesPredictor& predictor,
                                    const LocalOptions& local, TableQuestion& question) {
   TransformedValues all;
-  for (std::size_t v = 0; v < question.y.size(); ++v)
+  for (std::size_t v = 0; v < question.y.size(); ++v) {
+    const bool wished = options.any() || options.kind || !standardised;
     all.transforms.push_back(options.automatic ? choose_transform(options, question, v, predictor, local)
-                                               : named_transform(options, question.y[v], question.y_names[v]));
+                                               : named_transform(wished ? options : usual_transform(question.y[v]),
+                                                                 question.y[v], question.y_names[v]));
+  }
   if (std::ranges::none_of(all.transforms, &ValueTransform::active)) return all;
   question.transforms = all.transforms;
   for (std::size_t v = 0; v < question.y.size(); ++v) {
@@ -51,30 +55,45 @@ LocalOptions local_options(const FillOptions& options, const TrainingRange& rang
       .largest_context = range.max_context, .neighbours = std::min(usual.neighbours, range.max_context), .turn = turn};
 }
 
-/// Forecasts behind the ends of series, and scores of such forecasts.
-struct Ends {
-  std::vector<TableEnd> combined{};
+/// Answers of series on a calendar.
+struct CalendarAnswers {
+  std::vector<TableEnd> ends{};
   std::vector<EndScore> scores{};
+  std::vector<SeasonalHoles> holes{};
+  std::vector<Warning> warnings{};
 };
 
-/// Forecasts the ends of series in `columns`, and scores such forecasts if the options ask for it.
-Ends end_forecasts(const TrainedModel& trained, const CompleteData& c, const FillOptions& options, bool transformed,
-                   SeriesOptions series, const TrainingRange& range, std::vector<PredictedColumn>& columns) {
-  const bool fit = c.data.dim_x == 1 && trained.model->dim_y() == 1 && options.standardise && !transformed &&
-                   trained.checkpoint.run.protocol.data->application() == Application::tables;
-  check(fit || (options.periods.empty() && !options.check_ends),
-        "[predict] a period or a check of forecasts found, expected one input, no transform, and weights for tables");
-  if (!fit) return {};
+/// Whether series of this table can have a calendar, ends and seasons.
+bool has_calendar(const TrainedModel& trained, const CompleteData& c, const FillOptions& options) {
+  return c.data.dim_x == 1 && trained.model->dim_y() == 1 && options.standardise &&
+         trained.checkpoint.run.protocol.data->application() == Application::tables;
+}
+
+/// Forecasts the ends of series in `columns`, fills holes of those with a season, and scores such forecasts if the
+/// options ask for it. `question` has transformed values.
+CalendarAnswers answer_by_calendar(const TrainedModel& trained, const CompleteData& c, const TableQuestion& question,
+                                   const FillOptions& options, SeriesOptions series, const LocalOptions& local,
+                                   std::vector<PredictedColumn>& columns) {
+  if (!has_calendar(trained, c, options)) {
+    check(options.periods.empty() && !options.check_ends,
+          "[predict] a period or a check of forecasts found, expected one input and weights for tables");
+    return {};
+  }
   series.quantiles.clear();
   series.samples = 0;
+  const TrainingRange range = trained.checkpoint.run.protocol.data->training_range();
   const SeriesPredictor predictor(*trained.model, range, series);
-  const TableEndOptions ends{.form = c.data.x_forms.empty() ? ColumnForm() : c.data.x_forms[0],
-                             .periods = options.periods,
-                             .quantiles = options.quantiles,
-                             .seed = series.seed};
-  Ends found;
-  if (options.combine_ends) found.combined = forecast_table_ends(predictor, c.question, ends, columns);
-  if (options.check_ends) found.scores = check_table_ends(predictor, c.question, ends);
+  const ColumnForm form = c.data.x_forms.empty() ? ColumnForm() : c.data.x_forms[0];
+  const SeriesOfCalendar all = find_regular_series(question, form, options.periods);
+  CalendarAnswers found;
+  if (options.combine_ends) {
+    found.holes = fill_seasonal_holes(predictor, all.regular, question,
+                                      {.local = local, .quantiles = options.quantiles, .seed = series.seed}, columns);
+    found.ends = forecast_table_ends(predictor, all.regular, question,
+                                     {.quantiles = options.quantiles, .seed = series.seed}, columns);
+    found.warnings = calendar_warnings(all, question, form);
+  }
+  if (options.check_ends) found.scores = check_table_ends(predictor, all.regular);
   return found;
 }
 
@@ -96,6 +115,36 @@ void find_answered(FillResult& result) {
     result.first_unanswered = static_cast<std::int64_t>(row);
     result.first_odd = *odd;
   }
+}
+
+/// "a season of 12 steps", "seasons of 24 and 168 steps".
+std::string season_text(std::span<const double> periods) {
+  std::vector<std::string> texts;
+  for (const double p : periods) texts.push_back(fmt::format("{:.6g}", p));
+  return fmt::format("{} of {} steps", texts.size() == 1 ? "a season" : "seasons", fmt::join(texts, " and "));
+}
+
+/// Adds the seasons that forecasts and holes use. The lines about many series have the first one's.
+void describe_seasons(FillResult& result) {
+  const auto describe = [&](const char* what, const auto& series, const auto& periods_of) {
+    std::int64_t seasonal = 0;
+    std::string first;
+    for (const auto& s : series) {
+      const std::vector<double>& periods = periods_of(s);
+      if (!periods.empty() && seasonal++ == 0) first = season_text(periods);
+    }
+    if (seasonal == 0) return;
+    result.report.notes.push_back(series.size() == 1
+                                      ? fmt::format("{}: {}", what, first)
+                                      : fmt::format("{} of {} of {} series: {}", what, seasonal, series.size(),
+                                                    seasonal == 1 ? first : first + " in the first one"));
+  };
+  describe("ends", result.ends, [](const TableEnd& e) -> const std::vector<double>& { return e.forecast.periods; });
+  describe("holes", result.holes, [](const SeasonalHoles& h) -> const std::vector<double>& { return h.periods; });
+  if (result.holes.size() == 1)
+    result.report.notes.back() += fmt::format(
+        ", which counts {:.0f} % (by {} hidden values)", 100 * result.holes[0].share,
+        result.holes[0].hidden);
 }
 
 Warning no_prediction(const FillResult& result) {
@@ -203,18 +252,19 @@ FillResult fill_plain(const TrainedModel& trained, const CompleteData& c, const 
   quiet.samples = 0;
   TableQuestion question = c.question;
   const TransformedValues values =
-      transform_values(options.transform, SeriesPredictor(*trained.model, range, quiet), local, question);
+      transform_values(options.transform, options.standardise, SeriesPredictor(*trained.model, range, quiet), local,
+                       question);
   TableAnswer answer =
       predict_table(SeriesPredictor(*trained.model, range, series), local, range, c.data.dim_x, question);
   if (FarPoints& far = answer.tally.far_values; far.points > 0)
     far.furthest = values.transforms[far.column].inverse(far.furthest);
   series.progress = {};
-  const bool transformed = !question.transforms.empty();
-  Ends ends = end_forecasts(trained, c, options, transformed, series, range, answer.columns);
-  const std::int64_t combined = std::ssize(ends.combined);
+  CalendarAnswers calendar = answer_by_calendar(trained, c, question, options, series, local, answer.columns);
+  const std::int64_t combined = std::ssize(calendar.ends);
   FillResult result{.transforms = values.transforms,
-                    .ends = std::move(ends.combined),
-                    .end_scores = std::move(ends.scores),
+                    .ends = std::move(calendar.ends),
+                    .holes = std::move(calendar.holes),
+                    .end_scores = std::move(calendar.scores),
                     .report = {.range = range,
                                .local = local,
                                .combined_ends = combined,
@@ -224,7 +274,9 @@ FillResult fill_plain(const TrainedModel& trained, const CompleteData& c, const 
                     .density = density};
   take_answer(c, options, std::move(answer), result);
   compare_with_training(trained, question, result.report);
+  describe_seasons(result);
   finish_result(c, result);
+  std::ranges::move(calendar.warnings, std::back_inserter(result.warnings));
   return result;
 }
 

@@ -12,6 +12,7 @@
 #include "npzoo/models/applications/tables/baselines.h"
 #include "npzoo/models/applications/tables/fill_report.h"
 #include "npzoo/models/applications/tables/gp_series.h"
+#include "npzoo/models/applications/tables/seasonal_holes.h"
 #include "npzoo/models/applications/tables/table_ends.h"
 #include "npzoo/models/applications/tables/table_series.h"
 #include "npzoo/models/applications/tables/transform_choice.h"
@@ -53,9 +54,10 @@ struct FillOptions {
   /// the weights (see compare_on_hidden_thirds). Not with transforms, which it does not know.
   bool compare_gp = false;
   bool baselines = false;  // score others on the same rows, where there is a truth; see also score_end_methods
-  /// Forecasts behind the end of regular series of one input, if the weights are for tables: see TableEndOptions.
+  /// Series of one input on a calendar, if the weights are for tables: forecasts behind their ends by a combination
+  /// (see forecast_table_ends) and seasons in their holes (see fill_seasonal_holes).
   bool combine_ends = true;
-  std::vector<std::string> periods{};  // of seasons, for those forecasts; empty: found
+  std::vector<std::string> periods{};  // of seasons (see find_regular_series); empty: found
   bool check_ends = false;             // score those forecasts on the last season, hidden
   TransformOptions transform{};        // limits of the values, and the scale on which they are predicted
   std::stop_token stop{};              // after a request the call throws Interrupted
@@ -86,6 +88,7 @@ struct FillResult {
   std::int64_t first_unanswered = -1;  // the first of these rows
   double first_odd = 0;                // its first figure that is not finite
   std::vector<TableEnd> ends{};        // forecasts behind the ends of series
+  std::vector<SeasonalHoles> holes{};  // of series with a season
   std::vector<EndScore> end_scores{};  // with `check_ends`: the combination, then each method
   NumericalEvents events{};            // of this call
   FillReport report;                   // units, contexts and other facts about the result

@@ -159,6 +159,20 @@ bool TransformOptions::any() const {
          std::isfinite(high);
 }
 
+TransformOptions usual_transform(std::span<const double> values) {
+  constexpr std::int64_t kOften = 10, kMostly = 3;  // one in so many
+  std::int64_t known = 0, zeros = 0, above_one = 0;
+  for (const double y : values) {
+    if (std::isnan(y)) continue;
+    if (y < 0 || y != std::floor(y)) return {};
+    ++known;
+    zeros += y == 0;
+    above_one += y > 1;
+  }
+  if (above_one == 0 || kOften * zeros < known) return {};
+  return {.kind = kMostly * zeros < known ? Kind::none : Kind::sqrt, .counts = true};
+}
+
 Kind transform_kind(const std::string& name) {
   if (name == "none") return Kind::none;
   if (name == "log") return Kind::log;

@@ -1,0 +1,208 @@
+#include "npzoo/models/applications/tables/regular_series.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "npzoo/engine/error.h"
+
+namespace npzoo {
+
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+double period_in_steps(const std::string& text, const SeriesCalendar& calendar) {
+  double number = 0;
+  const auto [unit, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string_view name(unit, static_cast<std::size_t>(text.data() + text.size() - unit));
+  const auto bad = [&] {
+    fail(
+        "[predict] the period {} found, expected two or more steps, such as 12, or of dates a time such as 1y, 3m, 7d "
+        "or 24h",
+        text);
+  };
+  if (error != std::errc() || !std::isfinite(number)) bad();
+  if (!name.empty()) {
+    constexpr double kYear = 365.25;
+    const double days = name == "y" ? kYear : name == "m" ? kYear / 12 : name == "d" ? 1 : name == "h" ? 1.0 / 24 : 0;
+    if (days == 0 || calendar.form().kind != ColumnForm::Kind::time) bad();
+    number *= days;
+    // A period that the calendar has is its own: a day of opening hours is no day of 24 hours.
+    std::optional<double> known;
+    for (const auto& [name_of, length] : {CalendarPeriod{"day", 1}, {"week", 7}, {"year", kYear}})
+      if (const auto steps = calendar.period(name_of); steps && number == length) known = *steps;
+    number = known.value_or(number / calendar.mean_step());
+    if (std::abs(number - std::round(number)) < 1e-6) number = std::round(number);
+  }
+  if (!(number >= 2)) bad();
+  return number;
+}
+
+struct KnownValue {
+  double x = 0, y = 0;
+};
+
+/// The known values of a series in order, those of equal inputs as their mean.
+std::vector<KnownValue> known_values(const TableQuestion& q, std::size_t column, std::span<const std::int64_t> rows) {
+  std::vector<KnownValue> all;
+  for (const std::int64_t i : rows)
+    if (const double y = q.y[column][static_cast<std::size_t>(i)]; !std::isnan(y))
+      all.push_back({q.x[static_cast<std::size_t>(i)], y});
+  std::ranges::sort(all, [](const KnownValue& a, const KnownValue& b) { return a.x < b.x || (a.x == b.x && a.y < b.y); });
+  std::vector<KnownValue> means;
+  for (auto at = all.begin(); at != all.end();) {
+    const auto end = std::find_if(at, all.end(), [at](const KnownValue& v) { return v.x != at->x; });
+    double sum = 0;
+    for (auto one = at; one != end; ++one) sum += one->y;
+    means.push_back({at->x, sum / static_cast<double>(end - at)});
+    at = end;
+  }
+  return means;
+}
+
+/// Values that are never negative and often 0 stay at 0 or above.
+ValueTransform floor_of(std::span<const KnownValue> known) {
+  constexpr std::int64_t kOften = 10;  // one in so many
+  const auto zeros = std::ranges::count(known, 0.0, &KnownValue::y);
+  const bool negative = std::ranges::any_of(known, [](const KnownValue& v) { return v.y < 0; });
+  return {.low = !negative && kOften * zeros >= std::ssize(known) ? 0 : -std::numeric_limits<double>::infinity()};
+}
+
+/// Puts the rows that are asked to the steps without a known value. If times of the series are between steps, so may
+/// these be, and the nearest step is theirs.
+void place_rows(const TableQuestion& q, std::span<const std::int64_t> rows, double last, RegularSeries& s) {
+  constexpr double kOnStep = 0.01;
+  for (const std::int64_t i : rows) {
+    const double x = q.targets[static_cast<std::size_t>(i)];
+    AskedRow asked{i, s.calendar.position(x)};
+    const double nearest = std::round(asked.position);
+    if (s.moved > 0 || std::abs(asked.position - nearest) < kOnStep) asked.position = nearest;
+    asked.closed = !s.calendar.place(x);
+    if (x > last) {
+      if (asked.position <= static_cast<double>(s.steps() - 1)) continue;  // the step of the last value
+      s.behind.push_back(asked);
+    } else if (asked.position >= 0) {
+      const auto place = static_cast<std::size_t>(std::min<std::int64_t>(std::llround(asked.position), s.steps() - 1));
+      if (asked.closed || std::isnan(s.y[place])) s.inside.push_back(asked);
+    }
+  }
+  std::ranges::stable_sort(s.behind, {}, &AskedRow::position);
+}
+
+/// Rows at times at which a series never has a value, and the first of them.
+struct ClosedRows {
+  std::int64_t count = 0;
+  double first = 0;
+};
+
+ClosedRows closed_rows(const RegularSeries& s, const TableQuestion& q) {
+  ClosedRows closed;
+  for (const auto* rows : {&s.behind, &s.inside})
+    for (const AskedRow& r : *rows)
+      if (r.closed && closed.count++ == 0) closed.first = q.targets[static_cast<std::size_t>(r.row)];
+  return closed;
+}
+
+std::string counted(std::int64_t count, const char* one, const char* many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+}  // namespace
+
+std::int64_t RegularSeries::known() const {
+  return std::ranges::count_if(y, [](double v) { return !std::isnan(v); });
+}
+
+SeriesOfCalendar find_regular_series(const TableQuestion& q, const ColumnForm& form,
+                                     std::span<const std::string> periods) {
+  constexpr std::int64_t kFewest = 8;
+  const auto groups = static_cast<std::size_t>(q.group_count);
+  std::vector<std::vector<std::int64_t>> observed(groups), asked(groups);
+  for (std::int64_t i = 0; i < std::ssize(q.x); ++i)
+    observed[q.groups.empty() ? 0 : q.groups[static_cast<std::size_t>(i)]].push_back(i);
+  for (std::int64_t i = 0; i < std::ssize(q.targets); ++i)
+    asked[q.target_groups.empty() ? 0 : q.target_groups[static_cast<std::size_t>(i)]].push_back(i);
+  SeriesOfCalendar all;
+  for (std::size_t column = 0; column < q.y.size(); ++column)
+    for (std::size_t g = 0; g < groups; ++g) {
+      const std::vector<KnownValue> known = known_values(q, column, observed[g]);
+      if (known.empty()) continue;
+      std::vector<double> times;
+      for (const KnownValue& v : known) times.push_back(v.x);
+      const bool few = std::ssize(known) < kFewest;
+      std::optional<PlacedTimes> placed = few ? std::nullopt : place_on_calendar(times, form);
+      if (!placed) {
+        const bool open = std::ranges::any_of(
+            asked[g], [&](std::int64_t i) { return q.targets[static_cast<std::size_t>(i)] > times.back(); });
+        if (open) all.irregular.push_back({column, static_cast<std::int64_t>(g), few});
+        continue;
+      }
+      RegularSeries& s = all.regular.emplace_back(
+          RegularSeries{.column = column, .group = static_cast<std::int64_t>(g), .calendar = placed->calendar});
+      s.y.assign(static_cast<std::size_t>(placed->places.back() + 1), kNan);
+      for (std::size_t i = 0; i < known.size(); ++i) s.y[static_cast<std::size_t>(placed->places[i])] = known[i].y;
+      for (const CalendarPeriod& p : s.calendar.periods()) s.likely.push_back(p.steps);
+      for (const std::string& text : periods) s.given.push_back(period_in_steps(text, s.calendar));
+      std::ranges::sort(s.given);
+      s.transform = q.transforms.empty() || !q.transforms[column].active() ? floor_of(known) : q.transforms[column];
+      const auto rows = std::ranges::count_if(
+          observed[g], [&](std::int64_t i) { return !std::isnan(q.y[column][static_cast<std::size_t>(i)]); });
+      s.averaged = rows - std::ssize(known);
+      s.moved = placed->moved;
+      if (s.moved > 0) s.furthest = form.text(times[placed->furthest]);
+      place_rows(q, asked[g], times.back(), s);
+    }
+  return all;
+}
+
+double truth_of(const TableQuestion& q, std::size_t column, std::int64_t row) {
+  return q.truth.empty() ? kNan : q.truth[column][static_cast<std::size_t>(row)];
+}
+
+std::vector<Warning> calendar_warnings(const SeriesOfCalendar& series, const TableQuestion& q, const ColumnForm& form) {
+  std::int64_t averaged = 0, moved = 0, irregular = std::ssize(series.irregular), few = 0;
+  ClosedRows closed;
+  const RegularSeries *first_moved = nullptr, *first_closed = nullptr;
+  for (const RegularSeries& s : series.regular) {
+    averaged += s.averaged;
+    moved += s.moved;
+    if (s.moved > 0 && !first_moved) first_moved = &s;
+    const ClosedRows of = closed_rows(s, q);
+    if (of.count > 0 && closed.count == 0) {
+      first_closed = &s;
+      closed.first = of.first;
+    }
+    closed.count += of.count;
+  }
+  for (const IrregularEnd& e : series.irregular) few += e.few;
+  std::vector<Warning> all;
+  if (averaged > 0)
+    all.push_back({"averaged values",
+                   fmt::format("{} at a time that another row of the series has: forecasts and seasons use the mean",
+                               averaged == 1 ? "1 value is" : fmt::format("{} values are", averaged))});
+  if (moved > 0)
+    all.push_back({"moved times",
+                   fmt::format("{} between the steps of {}: forecasts and seasons use the nearest step ({} is furthest "
+                               "from it)",
+                               moved == 1 ? "1 time is" : fmt::format("{} times are", moved),
+                               first_moved->calendar.description(), *first_moved->furthest)});
+  if (closed.count > 0)
+    all.push_back({"closed times",
+                   fmt::format("{} at times at which the series never has a value, such as {} (its steps are {}): {}",
+                               closed.count == 1 ? "1 row is" : fmt::format("{} rows are", closed.count),
+                               form.text(closed.first), first_closed->calendar.description(),
+                               "predicted from neighbouring times, with a std that includes the spread of the season")});
+  if (irregular > 0 && form.kind == ColumnForm::Kind::time)
+    all.push_back(
+        {"weights alone",
+         fmt::format("the end of {} is forecast by the weights alone, without smoothing and seasons: {}",
+                     irregular == 1 ? "a series" : counted(irregular, "series", "series"),
+                     few == irregular ? "it has fewer than eight values" : "its times have no steps in common")});
+  return all;
+}
+
+}  // namespace npzoo
