@@ -10,6 +10,7 @@
 #include "npzoo/datasets/gaussian_processes/posterior.h"
 #include "npzoo/engine/cancellation.h"
 #include "npzoo/models/applications/gaussian_process/gp_fit.h"
+#include "npzoo/models/applications/gaussian_process/gp_periods.h"
 #include "npzoo/models/applications/gaussian_process/gp_search.h"
 #include "npzoo/models/applications/neighbour_tree.h"
 #include "tests/testing.h"
@@ -183,6 +184,54 @@ TEST_CASE("gaussian process: a periodic kernel continues a cycle beyond the poin
   const std::vector<double> targets{63, 64, 65};
   const GpFigures ahead = process.predict(targets);
   for (std::size_t i = 0; i < 3; ++i) CHECK(ahead.mean[i] == doctest::Approx(y[7 * 8 + i]).epsilon(0.1));
+}
+
+TEST_CASE(
+    "gaussian process: a periodic kernel alone finds the period and the noise of sines, of few cycles and of many") {
+  for (const double period : {25.6, 11.3, 4.7}) {
+    CAPTURE(period);
+    Random random(31);
+    std::vector<double> x, y;
+    for (int i = 0; i < 140; ++i) {
+      if (i >= 60 && i < 75) continue;
+      x.push_back(i);
+      y.push_back(5 * std::sin(2 * 3.14159265 * i / period + 1) + 0.5 * random.normal());
+    }
+    const GpFit found = GaussianProcess::fit({.dims = 1, .x = x, .y = y}, {.kernel = "periodic"}).found();
+    CHECK(found.values[1].parameter.kind == GpParameter::Kind::period);
+    CHECK(found.values[1].value == doctest::Approx(period).epsilon(0.005));
+    CHECK(found.noise() == doctest::Approx(0.5).epsilon(0.2));
+  }
+}
+
+TEST_CASE("gaussian process: likely periods are refined, and a line and jagged cycles do not hide them") {
+  const double cycle[] = {3, -7, 1, 9, 8, -2, -9, 4, -6, 2, -1, 7};
+  Random random(32);
+  std::vector<double> x, sine, jagged;
+  for (int i = 0; i < 120; ++i) {
+    x.push_back(i / 120.0 - 0.5);
+    sine.push_back(std::sin(2 * 3.14159265 * i / 8.7) + 0.3 * random.normal());
+    jagged.push_back(0.5 * i + cycle[i % 12] + 0.5 * random.normal());
+  }
+  CHECK(likely_periods(x, sine).front() == doctest::Approx(8.7 / 120).epsilon(0.003));
+  const auto near = [](double period) { return std::abs(120 * period - 12) < 0.03; };
+  CHECK(std::ranges::any_of(likely_periods(x, jagged), near));
+  CHECK(likely_periods(std::span(x).first(2), std::span(sine).first(2)).empty());
+  CHECK(likely_periods(std::vector<double>(9), std::span(sine).first(9)).size() <= 3);  // nine values at one place
+}
+
+TEST_CASE("gaussian process: an ascent from the slope of a narrow peak does not end where it began") {
+  const auto peak = [](std::span<const double> at) {
+    const double off = (at[0] - 1) / 1e-3;
+    return GpEvidence{-0.5 * off * off, {-off / 1e-3}};
+  };
+  const LogNormal wide{0, 10, -5, 5};
+  for (const double start : {0.998, 1.0025}) {
+    const GpOptimum found = climb_evidence(peak, std::span(&wide, 1), {start}, {.steps = 80, .least_gain = 0.02});
+    CHECK(std::abs(found.logs[0] - 1) < 5e-4);
+    const GpOptimum careful = climb_evidence(peak, std::span(&wide, 1), {start}, {.steps = 80, .first_steps = {1e-4}});
+    CHECK(std::abs(careful.logs[0] - 1) < 1e-5);
+  }
 }
 
 TEST_CASE("gaussian process: beyond the exact size the nearest points answer, each target by itself") {

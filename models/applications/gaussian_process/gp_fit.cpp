@@ -116,13 +116,16 @@ namespace {
 /// The ascent's place and steps.
 class Ascent {
  public:
-  Ascent(std::span<const LogNormal> priors, std::vector<double> start)
-      : priors_(priors), logs_(std::move(start)), step_(logs_.size(), 0.2), before_(logs_.size()) {
+  Ascent(std::span<const LogNormal> priors, std::vector<double> start, const std::vector<double>& first_steps)
+      : priors_(priors), start_(std::move(start)), logs_(start_), first_(first_steps), before_(logs_.size()) {
+    if (first_.empty()) first_.assign(logs_.size(), 0.2);
+    step_ = first_;
     best_ = {logs_, -std::numeric_limits<double>::infinity()};
   }
 
   const std::vector<double>& logs() const { return logs_; }
   const GpOptimum& best() const { return best_; }
+  bool at_start() const { return best_.logs == start_; }
 
   void add_priors(GpEvidence& e) const {
     for (std::size_t k = 0; k < logs_.size(); ++k) {
@@ -136,7 +139,9 @@ class Ascent {
     if (e.log_density > best_.log_density) best_ = {logs_, e.log_density};
     for (std::size_t k = 0; k < logs_.size(); ++k) {
       const double turn = e.d_log[k] * before_[k];
-      step_[k] = turn > 0 ? std::min(1.0, 1.2 * step_[k]) : turn < 0 ? std::max(1e-4, 0.5 * step_[k]) : step_[k];
+      step_[k] = turn > 0   ? std::min(kLargest * first_[k], 1.2 * step_[k])
+                 : turn < 0 ? std::max(kLeast * first_[k], 0.5 * step_[k])
+                            : step_[k];
       before_[k] = turn < 0 ? 0 : e.d_log[k];
       const double by = before_[k] > 0 ? step_[k] : before_[k] < 0 ? -step_[k] : 0;
       logs_[k] = std::clamp(logs_[k] + by, priors_[k].low, priors_[k].high);
@@ -146,12 +151,14 @@ class Ascent {
   void go_back() {
     logs_ = best_.logs;
     std::ranges::fill(before_, 0.0);
-    for (double& step : step_) step = std::max(1e-4, 0.25 * step);
+    for (std::size_t k = 0; k < step_.size(); ++k) step_[k] = std::max(kLeast * first_[k], 0.25 * step_[k]);
   }
 
  private:
+  static constexpr double kLargest = 5, kLeast = 5e-4;  // of the first step
+
   std::span<const LogNormal> priors_;
-  std::vector<double> logs_, step_, before_;
+  std::vector<double> start_, logs_, first_, step_, before_;
   GpOptimum best_;
 };
 
@@ -168,7 +175,7 @@ void tie(const std::vector<std::size_t>& tied, std::vector<double>& d_log) {
 GpOptimum climb_evidence(const std::function<GpEvidence(std::span<const double> logs)>& evidence,
                          std::span<const LogNormal> priors, std::vector<double> start, const ClimbOptions& options) {
   constexpr int kPatience = 8;
-  Ascent ascent(priors, std::move(start));
+  Ascent ascent(priors, std::move(start), options.first_steps);
   double mark = -std::numeric_limits<double>::infinity();
   for (int i = 0; i < options.steps; ++i) {
     throw_if_stopped();
@@ -186,7 +193,10 @@ GpOptimum climb_evidence(const std::function<GpEvidence(std::span<const double> 
     tie(options.tied, e.d_log);
     ascent.move(e);
     if (options.least_gain == 0 || i % kPatience != kPatience - 1) continue;
-    if (ascent.best().log_density - mark < options.least_gain) break;
+    if (ascent.best().log_density - mark < options.least_gain) {
+      if (!ascent.at_start()) break;
+      ascent.go_back();
+    }
     mark = ascent.best().log_density;
   }
   return ascent.best();

@@ -38,8 +38,9 @@ struct LogNormal {
 
 struct ClimbOptions {
   int steps = 60;
-  double least_gain = 0;            // nats: stops after eight steps that gained less in all; 0: never
-  std::vector<std::size_t> tied{};  // hyper-parameters that move together have the same number; empty: none do
+  double least_gain = 0;              // nats: stops after eight steps that gained less in all; 0: never
+  std::vector<double> first_steps{};  // of each logarithm, which change by up to five times as much; empty: 0.2
+  std::vector<std::size_t> tied{};    // hyper-parameters that move together have the same number; empty: none do
 };
 
 /// Logarithms of hyper-parameters, and their log-density, prior included.
@@ -50,7 +51,7 @@ struct GpOptimum {
 
 /// Returns the hyper-parameters of the largest posterior density that gradient ascent from `start` passes (iRprop−;
 /// Igel and Hüsken, 2003). Where `evidence` throws it goes back and takes smaller steps; throws Error if it throws at
-/// `start`.
+/// `start`. It does not stop at `start` because eight steps gained nothing, but takes smaller steps as well.
 GpOptimum climb_evidence(const std::function<GpEvidence(std::span<const double> logs)>& evidence,
                          std::span<const LogNormal> priors, std::vector<double> start, const ClimbOptions& options);
 

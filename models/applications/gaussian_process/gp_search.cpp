@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <numeric>
 #include <optional>
 
 #include "npzoo/datasets/permutation.h"
 #include "npzoo/engine/error.h"
+#include "npzoo/models/applications/gaussian_process/gp_periods.h"
 #include "npzoo/models/applications/neighbour_tree.h"
 
 namespace npzoo {
@@ -39,30 +39,6 @@ void drop_dependent(GpBlock& block) {
   block.trend = std::move(trend);
 }
 
-/// Periods of the highest peaks of the periodogram along the first input; at most three.
-std::vector<double> likely_periods(const GpBlock& block, std::size_t dims) {
-  constexpr double kStep = 0.25;
-  const std::size_t n = block.size();
-  std::vector<double> power;
-  for (double cycles = 1; cycles < static_cast<double>(n) / 2; cycles += kStep) {
-    double c = 0, s = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      const double angle = 2 * std::numbers::pi * cycles * block.x[i * dims];
-      c += block.y[i] * std::cos(angle);
-      s += block.y[i] * std::sin(angle);
-    }
-    power.push_back(c * c + s * s);
-  }
-  std::vector<std::size_t> peaks;
-  for (std::size_t k = 1; k + 1 < power.size(); ++k)
-    if (power[k] > power[k - 1] && power[k] >= power[k + 1]) peaks.push_back(k);
-  std::ranges::stable_sort(peaks, std::ranges::greater(), [&](std::size_t k) { return power[k]; });
-  peaks.resize(std::min<std::size_t>(peaks.size(), 3));
-  std::vector<double> periods;
-  for (const std::size_t k : peaks) periods.push_back(1 / (1 + kStep * static_cast<double>(k)));
-  return periods;
-}
-
 /// Gives the lengthscales of one term the same number, and each other hyper-parameter its own.
 std::vector<std::size_t> ties(const GpCovariance& covariance) {
   std::vector<std::size_t> tied;
@@ -79,24 +55,48 @@ struct Start {
   std::vector<double> logs;
 };
 
-/// A start for long and for short lengthscales and for each period.
+/// Likely periods of a block along the first input; 0 alone if there are none.
+std::vector<double> periods_of(const GpBlock& block, std::size_t dims) {
+  std::vector<double> along;
+  for (std::size_t i = 0; i < block.size(); ++i) along.push_back(block.x[i * dims]);
+  std::vector<double> periods = likely_periods(along, block.y);
+  if (periods.empty()) periods.push_back(0);
+  return periods;
+}
+
+/// The first steps of a climb from `logs`. The evidence has a peak at the right period that is narrower the more cycles
+/// there are; a step beyond it finds no way back.
+std::vector<double> first_steps(const GpCovariance& covariance, std::span<const double> logs) {
+  constexpr double kStep = 0.2, kOfCycle = 0.1;  // inputs have an extent of about 1
+  std::vector<double> steps;
+  for (std::size_t k = 0; k < logs.size(); ++k) {
+    const bool period = covariance.parameters()[k].kind == GpParameter::Kind::period;
+    steps.push_back(period ? std::min(kStep, kOfCycle * std::exp(logs[k])) : kStep);
+  }
+  return steps;
+}
+
+/// Starts for each period, and each with long and with short lengthscales or, without lengthscales, with a smooth and
+/// with a rough cycle.
 std::vector<Start> starts_of(const std::string& kernel, const std::vector<std::size_t>& group_of,
                              const GpBlock& block) {
   const GpCovariance covariance(GpKernel::parse(kernel), group_of);
   std::vector<double> center;
-  bool periodic = false;
   for (const LogNormal& prior : weak_priors(covariance)) center.push_back(prior.center);
-  for (const GpParameter& p : covariance.parameters()) periodic = periodic || p.kind == GpParameter::Kind::period;
-  std::vector<double> periods;
-  if (periodic) periods = likely_periods(block, group_of.size());
-  if (periods.empty()) periods.push_back(0);
+  const auto has = [&](GpParameter::Kind kind) {
+    return std::ranges::any_of(covariance.parameters(), [&](const GpParameter& p) { return p.kind == kind; });
+  };
+  const bool lengths = has(GpParameter::Kind::lengthscale);
+  std::vector<double> periods{0};
+  if (has(GpParameter::Kind::period)) periods = periods_of(block, group_of.size());
+  const double shortest = std::log(lengths ? 5.0 : 2.5);
   std::vector<Start> starts;
   for (const double period : periods)
-    for (const double shorter : {0.0, std::log(5.0)}) {
+    for (const double shorter : {0.0, shortest}) {
       Start start{covariance, center};
       for (std::size_t k = 0; k < center.size(); ++k) {
         const GpParameter::Kind kind = covariance.parameters()[k].kind;
-        if (kind == GpParameter::Kind::lengthscale) start.logs[k] -= shorter;
+        if (kind == (lengths ? GpParameter::Kind::lengthscale : GpParameter::Kind::roughness)) start.logs[k] -= shorter;
         if (kind == GpParameter::Kind::period && period > 0) start.logs[k] = std::log(period);
       }
       starts.push_back(std::move(start));
@@ -105,7 +105,8 @@ std::vector<Start> starts_of(const std::string& kernel, const std::vector<std::s
 }
 
 GpOptimum climb_from(const GpCovariance& covariance, const std::vector<double>& logs, std::span<const GpBlock> blocks,
-                     const ClimbOptions& options) {
+                     ClimbOptions options) {
+  options.first_steps = first_steps(covariance, logs);
   return climb_evidence([&](std::span<const double> at) { return log_evidence(covariance, at, blocks); },
                         weak_priors(covariance), logs, options);
 }
@@ -183,7 +184,7 @@ GpSearchResult search_hyperparameters(std::vector<GpBlock> blocks, const std::ve
   std::vector<Start> starts;
   for (const std::string& name :
        kernel == "auto" ? std::vector<std::string>(kAutoKernels.begin(), kAutoKernels.end()) : std::vector{kernel})
-    for (Start& start : starts_of(name, group_of, few)) starts.push_back(std::move(start));
+    for (Start& start : starts_of(name, group_of, blocks.front())) starts.push_back(std::move(start));
   const ClimbOptions equal{.steps = kStartSteps};
   std::optional<Start> best;
   double highest = 0;
