@@ -37,9 +37,11 @@ double total(const PointProcess& process, std::span<const EventSequence> sequenc
   return sum;
 }
 
-void complete(FittedProcess& fitted, std::span<const EventSequence> sequences) {
+/// `unseen`: the number of rates of half an event. The likeliest such rate is 0, under which half a nat more is found.
+void complete(FittedProcess& fitted, std::span<const EventSequence> sequences, std::int64_t unseen) {
   fitted.log_likelihood = total(*fitted.process, sequences);
-  fitted.criterion = 2 * static_cast<double>(fitted.parameters.size()) - 2 * fitted.log_likelihood;
+  const double most = fitted.log_likelihood + kUnseen * static_cast<double>(unseen);
+  fitted.criterion = 2 * static_cast<double>(fitted.parameters.size()) - 2 * most;
 }
 
 /// Rows of a square matrix, as TOML.
@@ -232,7 +234,10 @@ FittedProcess fit_poisson(std::span<const EventSequence> sequences, std::int64_t
     fitted.parameters.push_back({fmt::format("rate {}", k), rate, std::sqrt(rate / observed)});
   }
   fitted.text = fmt::format("kind = \"poisson\"\nrates = [{}]\n", fmt::join(process->rates(), ", "));
-  complete(fitted, sequences);
+  std::vector<bool> seen(process->rates().size());
+  for (const EventSequence& s : sequences)
+    for (const std::int64_t mark : s.marks) seen[static_cast<std::size_t>(mark)] = true;
+  complete(fitted, sequences, std::ranges::count(seen, false));
   return fitted;
 }
 
@@ -250,17 +255,19 @@ FittedProcess fit_clock_poisson(std::span<const EventSequence> sequences, std::i
       ++rates[static_cast<std::size_t>(s.marks[i] * parts + ClockPoisson::part_at(s.times[i], period, parts))];
   }
   FittedProcess fitted{.process = nullptr, .parameters = {}, .text = {}};
+  std::int64_t unseen = 0;
   for (std::size_t i = 0; i < rates.size(); ++i) {
     const double shown = time[i % size];
     check(shown > 0, "[events] part {} of the period {} is never observed, expected fewer parts", i % size, period);
     const double count = std::max(rates[i], kUnseen);
+    unseen += rates[i] < kUnseen;
     rates[i] = count / shown;
     fitted.parameters.push_back(
         {fmt::format("rate {}, part {}", i / size, i % size), rates[i], std::sqrt(count) / shown});
   }
   fitted.text = fmt::format("kind = \"clock-poisson\"\nperiod = {}\nrates = {}\n", period, matrix(rates, size));
   fitted.process = std::make_shared<const ClockPoisson>(period, parts, std::move(rates));
-  complete(fitted, sequences);
+  complete(fitted, sequences, unseen);
   return fitted;
 }
 
@@ -282,7 +289,7 @@ FittedProcess fit_hawkes(std::span<const EventSequence> sequences, std::int64_t 
   fitted.text =
       fmt::format("kind = \"hawkes\"\nbaseline = [{}]\nexcitation = {}\ndecay = {}\n", fmt::join(all.first(m), ", "),
                   matrix(all.subspan(m, m * m), m), matrix(std::vector<double>(m * m, values.back()), m));
-  complete(fitted, sequences);
+  complete(fitted, sequences, 0);
   return fitted;
 }
 

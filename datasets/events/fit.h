@@ -21,7 +21,7 @@ struct FittedProcess {
   std::shared_ptr<const PointProcess> process;
   std::vector<FittedParameter> parameters;
   double log_likelihood = 0;  // of all events, nats: the sum of `process->log_likelihood`
-  double criterion = 0;       // Akaike's information criterion
+  double criterion = 0;       // Akaike's information criterion, where rates of half an event are the likeliest, 0
   std::string text;           // as `read_process` reads it, TOML
 };
 

@@ -53,6 +53,17 @@ TEST_CASE("fit_hawkes recovers the parameters of two marks") {
   CHECK(fitted.criterion < fit_poisson(sequences, 2).criterion);
 }
 
+TEST_CASE("the criterion is that of the likeliest rates, which are 0 for marks that were never seen") {
+  const std::vector<EventSequence> sequences{{.times = {1, 2, 3.5, 7}, .marks = {0, 2, 0, 0}, .end = 8}};
+  const double likeliest = 3 * std::log(3.0 / 8) + std::log(1.0 / 8) - 4;
+  const FittedProcess rates = fit_poisson(sequences, 4);
+  CHECK(rates.log_likelihood == doctest::Approx(likeliest - 1));  // half an event each
+  CHECK(rates.criterion == doctest::Approx(2 * 4 - 2 * likeliest));
+  // By halves of the clock: mark 0 has events in both, mark 2 in one, marks 1 and 3 in none.
+  const double by_clock = 2 * std::log(2.0 / 4) + std::log(1.0 / 4) + std::log(1.0 / 4) - 4;
+  CHECK(fit_clock_poisson(sequences, 4, 8, 2).criterion == doctest::Approx(2 * 8 - 2 * by_clock));
+}
+
 TEST_CASE("fit_hawkes recovers parameters within two standard errors in most simulations") {
   const Hawkes process({0.5}, {0.8}, {1.6});
   int near = 0;
