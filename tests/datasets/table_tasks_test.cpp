@@ -126,6 +126,22 @@ TEST_CASE("table tasks: contexts are standardised, batches are functions of seed
   }
 }
 
+TEST_CASE("table tasks: validations and tests keep targets that are far from their context, training leaves them out") {
+  const TableFile file(
+      grouped(20, 12, [](int g, int i) { return i == (g * 5) % 12 ? 3000.0 + g : std::sin(1.7 * i + g); }));
+  for (const Split split : {Split::training, Split::validation, Split::evaluation}) {
+    const TableSource source = source_of(file.tasks(), split);
+    double furthest = 0;
+    for (std::uint64_t index = 0; index < 20; ++index) {
+      const Task task = source.task(index);
+      for (const double y : task.yt.values<double>()) furthest = std::max(furthest, std::abs(y));
+    }
+    CAPTURE(static_cast<int>(split));
+    CHECK((furthest > 1000) == (split != Split::training));
+    CHECK((furthest <= 40) == (split == Split::training));
+  }
+}
+
 TEST_CASE("table tasks: masks have the shape of the table's own holes") {
   std::vector<double> x(50);
   GroupColumn donor;

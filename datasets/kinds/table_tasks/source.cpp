@@ -12,9 +12,10 @@ namespace npzoo {
 namespace {
 
 constexpr std::int64_t kMostWindows = 500;
-/// In standard deviations of the context: targets beyond say more of a context that happens to be flat than of the
-/// table.
-constexpr double kFurthest = 40;
+/// Standard deviations of the context. A training leaves out tasks with targets beyond: one of them would outweigh a
+/// batch. Validations and tests keep them, since a table with heavy tails has them.
+constexpr double kFurthestOfTraining = 40;
+constexpr double kFurthest = 1e6;  // beyond it the context is constant but for rounding, and has no scale
 
 /// One task before it is padded, standardised.
 struct Drawn {
@@ -24,8 +25,8 @@ struct Drawn {
 class Drawing {
  public:
   Drawing(const std::vector<GroupColumn>& columns, std::int64_t dim_x, std::int64_t points, const TrainingRange& range,
-          Random& random)
-      : columns_(columns), dim_x_(dim_x), points_(points), range_(range), random_(random) {
+          double furthest, Random& random)
+      : columns_(columns), dim_x_(dim_x), points_(points), range_(range), furthest_(furthest), random_(random) {
     for (const GroupColumn& one : columns)
       if (!one.missing.empty()) with_holes_.push_back(&one);
   }
@@ -117,7 +118,7 @@ class Drawing {
     const std::vector<std::string> x_names(static_cast<std::size_t>(dim_x_), "inputs"), y_names{"values"};
     const Standardisation units = standardise(task.xc, task.yc, x_names, y_names, range_);
     task = {units.map_inputs(task.xc), units.map_values(task.yc), units.map_inputs(task.xt), units.map_values(task.yt)};
-    const auto near = [](double v) { return std::abs(v) <= kFurthest; };
+    const auto near = [&](double v) { return std::abs(v) <= furthest_; };
     if (!std::ranges::all_of(task.xt, near) || !std::ranges::all_of(task.yt, near)) return {};
     return task;
   }
@@ -125,6 +126,7 @@ class Drawing {
   const std::vector<GroupColumn>& columns_;
   std::int64_t dim_x_, points_;
   const TrainingRange& range_;
+  double furthest_;
   Random& random_;
   std::vector<const GroupColumn*> with_holes_;
 };
@@ -156,7 +158,8 @@ Batch TableSource::batch(std::uint64_t index) const {
   const auto& columns = options_.split == Split::training     ? data_->training
                         : options_.split == Split::validation ? data_->validation
                                                               : data_->test;
-  Drawing drawing(columns, dim_x_, points_, range_, random);
+  const double furthest = options_.split == Split::training ? kFurthestOfTraining : kFurthest;
+  Drawing drawing(columns, dim_x_, points_, range_, furthest, random);
   std::int64_t targets = drawing.typical_targets();
   std::vector<Drawn> tasks;
   for (std::int64_t tries = 0; std::ssize(tasks) < options_.batch_size;) {
