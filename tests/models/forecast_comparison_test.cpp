@@ -1,6 +1,7 @@
 #include "npzoo/models/applications/forecasts/forecast_comparison.h"
 
 #include <cmath>
+#include <tuple>
 
 #include "npzoo/datasets/series/series_tasks.h"
 #include "npzoo/models/applications/tables/fill.h"
@@ -14,28 +15,31 @@ using namespace npzoo::testing;
 namespace {
 
 /// Forecasts the last value again, of a series with ten rows for training, five for validation and five for tests.
-TrainedModel walk_on(const SeriesFile& file) {
+TrainedModel walk_on(const SeriesFile& file, bool keep_best = true) {
   const std::string data = file.data("context_before = true");
-  return as_trained({parse_protocol(small_protocol("s", data), "f.toml"), {"walk", {}}, 7},
-                    std::make_unique<Walk>(0.5, false));
+  Protocol protocol = parse_protocol(small_protocol("s", data), "f.toml");
+  protocol.training.keep_best = keep_best;
+  return as_trained({std::move(protocol), {"walk", {}}, 7}, std::make_unique<Walk>(0.5, false));
 }
 
 }  // namespace
 
-TEST_CASE("forecast comparison: three ways on windows behind the training part") {
+TEST_CASE("forecast comparison: three ways on windows that the training has not seen") {
   const SeriesFile file(hours(20));
-  const TrainedModel trained = walk_on(file);
-  const ForecastComparison found = compare_forecasts(trained);
-  CHECK(found.windows == 8);
-  REQUIRE(found.scores.size() == 3);
-  // Hour i has the value i², and the horizons begin at the hours 10 … 13 and 15 … 18.
-  // No two hours of training are a day apart.
-  const double unit = trained.checkpoint.run.protocol.data->as_series()->scale().std[0];
-  CHECK(found.scores[0].mase == doctest::Approx(41.5 / unit));
-  CHECK(found.scores[0].crps < found.scores[0].mase);
-  CHECK(found.scores[2].mase == doctest::Approx(41.5 / unit));
-  CHECK(found.scores[2].crps == doctest::Approx(41.5 / unit));
-  CHECK(found.best() == ForecastWay::untrained);
+  // Hour i has the value i², and the horizons of tests begin at the hours 15 … 18, those of validations at 10 … 13.
+  for (const auto& [keep_best, windows, error] : {std::tuple{true, 4, 49.0}, {false, 8, 41.5}}) {
+    const TrainedModel trained = walk_on(file, keep_best);
+    const ForecastComparison found = compare_forecasts(trained);
+    CHECK(found.windows == windows);
+    REQUIRE(found.scores.size() == 3);
+    // No two hours of training are a day apart.
+    const double unit = trained.checkpoint.run.protocol.data->as_series()->scale().std[0];
+    CHECK(found.scores[0].mase == doctest::Approx(error / unit));
+    CHECK(found.scores[0].crps < found.scores[0].mase);
+    CHECK(found.scores[2].mase == doctest::Approx(error / unit));
+    CHECK(found.scores[2].crps == doctest::Approx(error / unit));
+    CHECK(found.best() == ForecastWay::untrained);
+  }
 }
 
 TEST_CASE("forecast comparison: no training is the default of fill, from the rows before a window") {
@@ -44,22 +48,22 @@ TEST_CASE("forecast comparison: no training is the default of fill, from the row
   const ForecastComparison found = compare_forecasts(trained, {.windows = 1});
   CHECK(found.windows == 1);
   std::vector<double> x, y;
-  for (int i = 0; i < 10; ++i) {
+  for (int i = 0; i < 15; ++i) {
     x.push_back(i / 24.0);
     y.push_back(i * i);
   }
-  const std::vector<double> targets{10 / 24.0, 11 / 24.0};
+  const std::vector<double> targets{15 / 24.0, 16 / 24.0};
   const ColumnForm days{.kind = ColumnForm::Kind::time, .epoch = 18'320};
   const FillResult filled = fill("", {.x = x, .values = {y}, .targets = targets, .x_forms = {days}});
   const double unit = trained.checkpoint.run.protocol.data->as_series()->scale().std[0];
-  const double error = std::abs(100 - filled.columns[0].mean[0]) + std::abs(121 - filled.columns[0].mean[1]);
+  const double error = std::abs(225 - filled.columns[0].mean[0]) + std::abs(256 - filled.columns[0].mean[1]);
   CHECK(found.scores[1].mase == doctest::Approx(error / 2 / unit).epsilon(1e-3));
 }
 
 TEST_CASE("forecast comparison: windows behind a missing value are left out") {
-  const SeriesFile file(hours(20, {9, 11}));
-  CHECK(compare_forecasts(walk_on(file)).windows == 6);
-  const SeriesFile gaps(hours(20, {9, 10, 11, 12, 14, 15, 16, 17}));
+  const SeriesFile file(hours(20, {14, 16}));
+  CHECK(compare_forecasts(walk_on(file)).windows == 2);
+  const SeriesFile gaps(hours(20, {14, 15, 16, 17}));
   const ForecastComparison none = compare_forecasts(walk_on(gaps));
   CHECK(none.windows == 0);
   CHECK(none.scores.empty());

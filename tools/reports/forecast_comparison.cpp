@@ -33,7 +33,7 @@ JsonValue to_json(const ForecastComparison& comparison) {
 
 void print(const ForecastComparison& comparison, const ForecastColumns& columns) {
   if (comparison.scores.empty()) {
-    fmt::print("no comparison: the last value before each window behind the training rows is missing\n");
+    fmt::print("no comparison: the last value before each window of the test rows is missing\n");
     return;
   }
   fmt::print("\n{:26} {:>8} {:>8}\n", fmt::format("held-out rows, {} windows", comparison.windows), "MASE", "CRPS");

@@ -20,12 +20,15 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-/// Windows behind the training part, and the series that they are cut from.
+/// Windows that the training has not seen, and the series that they are cut from.
 class ComparedWindows {
  public:
-  ComparedWindows(const SeriesTasks& tasks, std::int64_t most) : data_(tasks.series()), rules_(tasks.rules()) {
+  ComparedWindows(const SeriesTasks& tasks, bool validation_chose, std::int64_t most)
+      : data_(tasks.series()), rules_(tasks.rules()) {
+    std::vector<Split> unseen{Split::evaluation};
+    if (!validation_chose) unseen.insert(unseen.begin(), Split::validation);
     std::vector<std::int64_t> all;
-    for (const Split part : {Split::validation, Split::evaluation})
+    for (const Split part : unseen)
       for (const std::int64_t start : window_starts(*data_, rules_, part))
         if (series().known[static_cast<std::size_t>(start + rules_.context - 1)]) all.push_back(start + rules_.context);
     const auto count = std::min(std::ssize(all), most);
@@ -193,7 +196,7 @@ ForecastComparison compare_forecasts(const TrainedModel& trained, const Comparis
   return call_application(options.stop, trained.model.get(), [&] {
     const SeriesTasks* tasks = trained.checkpoint.run.protocol.data->as_series();
     check(tasks != nullptr, "[forecast] weights that were not trained to forecast found, expected such weights");
-    const ComparedWindows windows(*tasks, options.windows);
+    const ComparedWindows windows(*tasks, trained.checkpoint.run.protocol.training.keep_best, options.windows);
     ForecastComparison result{.windows = std::ssize(windows.origins()), .separate = windows.separate()};
     if (result.windows == 0) return result;
     const WindowRules& rules = tasks->rules();

@@ -30,14 +30,15 @@ struct ForecastComparison {
 };
 
 struct ComparisonOptions {
-  std::int64_t windows = 24;  // at most, evenly over the parts for validation and tests
+  std::int64_t windows = 24;  // at most, evenly over the part or parts that the training has not seen
   std::stop_token stop{};     // after a request the call throws Interrupted
 };
 
-/// Forecasts windows behind the training part from the rows before each: by the trained weights, without training as
-/// `fill` does by default, and by the last season again. The validation part alone is often too short to choose. A
-/// window counts if the value before its horizon is known. Throws Error as `fill` and Forecaster do, and if the weights
-/// were not trained to forecast.
+/// Forecasts windows that the training has not seen from the rows before each: by the trained weights, without training
+/// as `fill` does by default, and by the last season again. The windows are those of the test part. If the protocol
+/// keeps the last weights, the validation part chose nothing, and its windows count as well. A window counts if the
+/// value before its horizon is known. Throws Error as `fill` and Forecaster do, and if the weights were not trained to
+/// forecast.
 ForecastComparison compare_forecasts(const TrainedModel& trained, const ComparisonOptions& options = {});
 
 }  // namespace npzoo
