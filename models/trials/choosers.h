@@ -12,7 +12,7 @@ namespace npzoo {
 /// How candidates are chosen by beliefs about them.
 struct ChoiceRules {
   bool thompson = false;      // by the minimum of a function that is drawn, instead of the acquisition
-  Acquisition acquisition{};  // of who draws no functions as well
+  Acquisition acquisition{};  // under Thompson's rule, of choosers that draw no functions
   bool repeat = false;        // whether a model may choose a point again
 };
 
@@ -31,7 +31,7 @@ struct SearchSeed {
 Chooser model_chooser(const Model& model, const Candidates& candidates, const ChoiceRules& rules, SearchSeed seed);
 
 /// Chooses by the posterior of the process that functions were drawn from; none if it is unknown. It samples no
-/// functions. Refers to the batch.
+/// functions, so under Thompson's rule it uses the acquisition of `rules` as well. Refers to the batch.
 std::optional<Chooser> exact_chooser(const Batch& batch, const ChoiceRules& rules);
 
 /// By Gaussian processes whose hyper-parameters are fitted to what is known every `fit_every` evaluations; see fit_gp.

@@ -96,11 +96,11 @@ struct SearchedBatch {
   static void fields(auto& bytes, auto& self) { bytes(self.curves, self.truth, self.tasks); }
 };
 
-/// Minimisation of functions by a model's predictions: what is given at first is a task's context, where they may be
-/// evaluated its targets. All tasks of a batch advance together. Regrets are of values less the least one of a task.
-/// Beside the model decide the exact posterior, if it is known, a fitted Gaussian process, where the rules want one,
-/// the model as it was before training, a Sobol sequence and chance. A validation scores likelihoods instead: regrets
-/// of as few tasks are too noisy to choose weights by.
+/// Minimises functions by a model's predictions. A search starts from a task's context and evaluates its targets. All
+/// tasks of a batch advance together. A regret is a value minus the least one of its task. Baselines are the exact
+/// posterior, if it is known, a fitted Gaussian process, if the rules ask for one, the untrained model, a Sobol
+/// sequence and random search. The exact posterior draws no functions: under Thompson's rule it chooses by log-ei.
+/// Validations score likelihoods instead, because regrets of few tasks are too noisy to choose weights by.
 class OptimisationTrial final : public Trial {
  public:
   void check_rules(const ModelConfig& rules) const override { static_cast<void>(SearchRules(rules)); }
@@ -144,7 +144,7 @@ class OptimisationTrial final : public Trial {
     share_batches(options, search_batch, [&](const SearchedBatch& searched) {
       for (std::size_t i = 0; i < searchers.size(); ++i)
         if (searched.curves[i]) searchers[i]->totals.add(*searched.curves[i]);
-      if (!searched.truth.empty()) exact.words = searched.truth;
+      if (!searched.truth.empty()) exact.words = searched.truth + (rules.choice.thompson ? " by log-ei" : "");
       found.tasks += searched.tasks;
     });
     add_figures(of_model, exact, found);

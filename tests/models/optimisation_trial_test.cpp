@@ -214,10 +214,16 @@ TEST_CASE(
   CHECK(found.headline().value.value < 0.5 * chance.value);
   CHECK(regret(found, "fitted_gp_regret").value < 0.5 * chance.value);
   CHECK(std::abs(nothing.value - chance.value) < 4 * (nothing.standard_error + chance.standard_error));
+  const auto names_rule = [](const Findings& f) {
+    return std::ranges::any_of(f.headline_lines,
+                               [](const std::string& line) { return line.starts_with("exact GP by log-ei"); });
+  };
+  CHECK(names_rule(found));
   // It is another rule than expected improvement.
   how.rules["acquisition"] = std::string("ei");
-  CHECK(regret(searched(Believer::Kind::knows, tasks, how), "cumulative_regret").value !=
-        regret(found, "cumulative_regret").value);
+  const Findings by_improvement = searched(Believer::Kind::knows, tasks, how);
+  CHECK(regret(by_improvement, "cumulative_regret").value != regret(found, "cumulative_regret").value);
+  CHECK_FALSE(names_rule(by_improvement));
 }
 
 TEST_CASE("optimisation trial: a validation scores likelihoods") {
