@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "npzoo/datasets/sorted_quantile.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/random.h"
 #include "npzoo/engine/tape.h"
@@ -36,14 +37,6 @@ double deviation_of(const std::vector<double>& values) {
   double squares = 0;
   for (const double v : values) squares += (v - mean) * (v - mean);
   return std::sqrt(squares / count);
-}
-
-/// Between the neighbours of a sorted row, in proportion.
-double quantile(const std::vector<double>& sorted, double share) {
-  const double at = share * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
 
 /// How many lie in each of so many parts of [0, the largest].
@@ -117,7 +110,7 @@ class OrdersTrial final : public Trial {
     RunningMean mean;
     for (const double each : deviations) mean.add(each);
     const Estimate deviation = mean.estimate();
-    const double low = quantile(deviations, 0.025), high = quantile(deviations, 0.975);
+    const double low = sorted_quantile(deviations, 0.025), high = sorted_quantile(deviations, 0.975);
     Findings found{.tasks = std::ssize(deviations)};
     const auto add = [&](std::string name, const Estimate& value, bool has_error) {
       found.figures.push_back(

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "npzoo/datasets/sorted_quantile.h"
 #include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/tape.h"
 #include "npzoo/models/applications/application_call.h"
@@ -88,14 +89,6 @@ Task window_task(const ForecastPaths& paths, const WindowRules& rules, std::int6
           {}};
 }
 
-/// Value number `p` of the way through sorted ones, between two of them in proportion.
-double quantile_of(const std::vector<double>& sorted, double p) {
-  const double at = p * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
-}
-
 /// In the units of the model, row-major as in SeriesForecast.
 struct ForecastSaid {
   std::vector<double> mean{}, std{};             // (H, Dy)
@@ -151,7 +144,8 @@ void summarise(const std::vector<double>& quantiles, ForecastSaid& said) {
     said.mean.push_back(mean.estimate().value);
     said.std.push_back(std::sqrt(squares / static_cast<double>(values.size())));
     std::ranges::sort(values);
-    for (std::size_t q = 0; q < quantiles.size(); ++q) said.quantiles[q].push_back(quantile_of(values, quantiles[q]));
+    for (std::size_t q = 0; q < quantiles.size(); ++q)
+      said.quantiles[q].push_back(sorted_quantile(values, quantiles[q]));
     if (said.truth.empty()) continue;
     const auto [crps, central_mass] = score_sample(values, said.truth[i]);
     said.crps.push_back(crps);
