@@ -111,6 +111,39 @@ TEST_CASE("the end of a series behind a long gap is forecast without scores of h
   for (const double mean : result.columns[0].mean) CHECK((mean > 5 && mean < 15));
 }
 
+TEST_CASE("the forecast of a series of one value allows for the rounding of that value") {
+  for (const auto& [value, decimals] : {std::pair{7.5, 1}, {1200.0, 0}, {0.0, 0}, {-0.0625, 4}}) {
+    CAPTURE(value);
+    std::vector<double> x, y;
+    for (int t = 0; t < 30; ++t) {
+      x.push_back(t);
+      y.push_back(t < 24 ? value : kNaN);
+    }
+    const FillResult found = fill(any_1d(), {.x = x, .values = {y}}, {.samples = 200});
+    const double rounding = std::pow(10, -decimals) / std::sqrt(12.0);
+    for (std::size_t i = 24; i < 30; ++i) {
+      CHECK(found.columns[0].mean[i] == doctest::Approx(value).epsilon(1e-9).scale(rounding));
+      if (value != 0) CHECK(found.columns[0].std[i] == doctest::Approx(rounding));
+      CHECK(found.columns[0].std[i] > 0.5 * rounding);  // of a 0 nothing lies below
+    }
+  }
+}
+
+TEST_CASE("forecasts by logarithms have the mean of skewed values, and not their median") {
+  std::vector<double> x, y;
+  Random random(12);
+  double mean = 0;
+  for (int t = 0; t < 126; ++t) {
+    x.push_back(t);
+    y.push_back(t < 120 ? std::exp(0.6 * random.normal()) : kNaN);
+    if (t < 120) mean += y.back() / 120;
+  }
+  const FillResult found = fill(any_1d(), {.x = x, .values = {y}});
+  const GaussianPath& path = found.ends.at(0).forecast.of(EndMethod::logarithms);
+  CHECK(path.mean.at(0) > 0.92 * mean);  // the median is exp(-0.18) = 0.84 times the mean
+  CHECK(path.mean.at(0) < 1.15 * mean);
+}
+
 TEST_CASE("what covariates explain is part of forecasts, of paths and of other methods") {
   std::vector<double> x, y, truth;
   Random random(12);

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "npzoo/datasets/gaussian_mixture.h"
+#include "npzoo/datasets/series/rounding.h"
 #include "npzoo/datasets/series/season.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/parallel.h"
@@ -77,11 +78,13 @@ Part::Remainder remainder_of(std::vector<double> flat, const SeriesTrend& trend,
   return r;
 }
 
-/// From logarithms back to values: medians, and deviations to first order, so that no error explodes.
+/// From logarithms back to values: means of log-normal distributions, and deviations to first order. So that no error
+/// explodes, the mean takes a logarithm's deviation for 1 at most.
 GaussianPath from_logarithms(GaussianPath path) {
   for (std::size_t h = 0; h < path.mean.size(); ++h) {
-    path.mean[h] = std::exp(path.mean[h]);
-    path.std[h] *= path.mean[h];
+    const double median = std::exp(path.mean[h]), s = std::min(path.std[h], 1.0);
+    path.std[h] *= median;
+    path.mean[h] = median * std::exp(0.5 * s * s);
   }
   return path;
 }
@@ -245,6 +248,19 @@ double width_of(std::span<const Part> held_out, const std::array<double, kEndMet
   return std::min(std::sqrt(squares / count), kMostWidth);
 }
 
+/// Gives forecasts of a series of one value at least the deviation of its rounding. Methods fit it without an error,
+/// which does not show that the next value is the same to more decimals than are written.
+void widen_constant(std::span<const double> y, EndForecast& forecast) {
+  const double value = y.back();
+  if (std::ranges::any_of(y, [&](double v) { return !std::isnan(v) && v != value; })) return;
+  const double least = rounding_std(value);
+  const auto widen = [&](GaussianPath& path) {
+    for (double& std : path.std) std = std::max(std, least);
+  };
+  widen(forecast.combined);
+  std::ranges::for_each(forecast.methods, widen);
+}
+
 }  // namespace
 
 std::string_view name_of(EndMethod method) {
@@ -309,6 +325,7 @@ std::vector<EndForecast> forecast_ends(const SeriesPredictor& predictor, std::sp
     forecast.periods = whole.periods;
     forecast.methods = std::move(whole.methods);
     forecast.smoothing = std::move(whole.smoothing);
+    widen_constant(ends[i].y, forecast);
   }
   return forecasts;
 }

@@ -57,7 +57,8 @@ struct EndForecast {
 /// Means and standard deviations are averaged (quantile averaging of Gaussians), and deviations are multiplied by a
 /// factor that suits the series' held-out errors, at most 1.15. A method's share falls with the fourth
 /// power of its score (CRPS) on at most two held-out parts of the series, each as long as a season or the horizon.
-/// Series too short for that get the usual shares, without logarithms. Deterministic, whatever the number of threads.
+/// Series too short for that get the usual shares, without logarithms. Forecasts of a series of one value have at least
+/// the deviation of its rounding (rounding_std). Deterministic, whatever the number of threads.
 /// Throws Interrupted as `predictor` does, and Error for a series without three known values.
 std::vector<EndForecast> forecast_ends(const SeriesPredictor& predictor, std::span<const SeriesEnd> ends);
 
