@@ -33,7 +33,9 @@ void warn_of(const NumericalEvents& events) {
                "npzoo: {} denominators of linear attention were limited: its random features have collapsed there\n",
                events.clamped_denominators);
   if (events.failed_factorisations > 0)
-    fmt::print(stderr, "npzoo: {} kernels of Gaussian processes were left out: their covariances cannot be factored\n",
+    fmt::print(stderr,
+               "npzoo: the weights average many Gaussian processes for each series. {} of them were left out, because "
+               "they cannot be computed for values or places that hardly differ; the others made the predictions\n",
                events.failed_factorisations);
 }
 
