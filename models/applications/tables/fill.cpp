@@ -389,6 +389,7 @@ FillResult fill_with_gp(const FillData& data, const FillOptions& options) {
       std::vector<std::string> notes = describe_fit(result.processes[0].fit, series.inputs, c.data.x_names);
       result.report.notes.insert(result.report.notes.end(), notes.begin(), notes.end());
     }
+    if (std::string note = predictor.note_on_ends(); !note.empty()) result.report.notes.push_back(std::move(note));
     finish_result(c, result);
     add_baselines(c, options, result);
     return result;

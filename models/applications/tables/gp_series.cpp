@@ -92,10 +92,18 @@ std::vector<std::string> describe_fit(const GpFit& fit, const GpInputs& inputs, 
 struct GpSeriesPredictor::Answer {
   SeriesPrediction prediction;
   GpFit fit;
-  bool jointly = true;
+  bool jointly = true, behind = false;
 };
 
 namespace {
+
+/// Whether a target lies behind all points along the first of `dims` inputs.
+bool any_behind(std::span<const double> x, std::span<const double> targets, std::size_t dims) {
+  double last = -std::numeric_limits<double>::infinity(), furthest = last;
+  for (std::size_t i = 0; i < x.size(); i += dims) last = std::max(last, x[i]);
+  for (std::size_t i = 0; i < targets.size(); i += dims) furthest = std::max(furthest, targets[i]);
+  return !x.empty() && furthest > last;
+}
 
 void add_scores(std::span<const double> truth, SeriesPrediction& p) {
   for (std::size_t i = 0; i < truth.size(); ++i) {
@@ -123,6 +131,8 @@ GpSeriesPredictor::Answer GpSeriesPredictor::answer(const Series& series, std::u
   const GaussianProcess process = GaussianProcess::fit(points, gp);
   GpFigures figures = process.predict(targets);
   Answer answer{{}, process.found()};
+  answer.behind =
+      inputs.dim_x - inputs.covariates == 1 && any_behind(x, targets, static_cast<std::size_t>(inputs.dim_x));
   SeriesPrediction& p = answer.prediction;
   p.units = leave_as_is(static_cast<std::size_t>(inputs.dim_x), 1, {.inputs = {-1e300, 1e300}});
   p.units.values[0].constant =
@@ -138,6 +148,18 @@ GpSeriesPredictor::Answer GpSeriesPredictor::answer(const Series& series, std::u
   }
   add_scores(series.truth, p);
   return answer;
+}
+
+std::string GpSeriesPredictor::note_on_ends() const {
+  const auto is_linear = [](const std::vector<GpFactor>& term) {
+    return std::ranges::find(term, GpFactor::linear) != term.end();
+  };
+  if (!behind_ || std::ranges::any_of(fits_.front().kernel.terms, is_linear)) return "";
+  const bool line = options_.gp.mean == GpMean::linear;
+  return fmt::format(
+      "behind the last row a Gaussian process returns to its {}: growth and levels that wander are forecast better "
+      "without --model gp{}",
+      line ? "line" : "mean", line ? "" : ", a straight trend with --linear-mean");
 }
 
 void GpSeriesPredictor::predict(const SeriesPredictor::Next& next, const SeriesPredictor::Take& take) {
@@ -163,6 +185,7 @@ void GpSeriesPredictor::predict(const SeriesPredictor::Next& next, const SeriesP
     });
     for (Answer& answer : answers) {
       jointly_ = jointly_ && answer.jointly;
+      behind_ = behind_ || answer.behind;
       fits_.push_back(std::move(answer.fit));
       take(std::move(answer.prediction));
     }

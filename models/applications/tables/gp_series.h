@@ -58,6 +58,8 @@ class GpSeriesPredictor {
   const std::vector<GpFit>& fits() const { return fits_; }
   /// True if the samples of every series so far are of all its targets together.
   bool drew_jointly() const { return jointly_; }
+  /// A line about series with targets behind their last point, along a single input; empty if there are none.
+  std::string note_on_ends() const;
 
  private:
   struct Answer;
@@ -66,6 +68,7 @@ class GpSeriesPredictor {
   GpSeriesOptions options_;
   std::vector<GpFit> fits_;
   bool jointly_ = true;
+  bool behind_ = false;  // whether a series has targets behind its last point
 };
 
 }  // namespace npzoo
