@@ -16,7 +16,7 @@ struct Task {
   /// (B) int64: number of leading context points of each row that are real; the rest is padding. Undefined: all of
   /// them.
   Tensor lengths{};
-  /// The same for the targets, which only training pads.
+  /// The same for the targets. Windows of series and sequences of events have it in tests as well, others in training.
   Tensor target_lengths{};
   /// (B, Nt) and (B, Nc): weight of each point in a training loss, relative to the others of its row; 0 for padding.
   /// Undefined: all alike. Context weights are for losses that score the context as well.
