@@ -70,6 +70,10 @@ nb::dict ask(SharedOptimiser& self, std::int64_t count) {
   all["points"] = points;
   all["by"] = proposals.by;
   all["note"] = proposals.note;
+  if (const auto& best = proposals.recommended)
+    all["recommended"] = nb::make_tuple(best->values, best->mean, best->std);
+  else
+    all["recommended"] = nb::none();
   return all;
 }
 

@@ -12,7 +12,7 @@ from . import _core, events
 from ._arguments import whole as _whole
 from ._catalogue import card, facts, models, protocols, weights
 from ._core import Error, FileError, Interrupted, InvalidInput, OutOfMemory
-from ._decisions import Optimiser, Proposal
+from ._decisions import Optimiser, Proposal, Recommendation
 from ._forecasts import backtest, forecast
 from ._images import Completed, complete
 from ._model import Gradients, Linearised, Model, Prediction, State, load
@@ -24,8 +24,8 @@ from ._warnings import PredictionWarning
 __version__ = _core.version
 __all__ = [
     "Completed", "Error", "FileError", "Gradients", "Interrupted", "InvalidInput", "Linearised", "Model", "Optimiser", "OutOfMemory",
-    "Prediction", "PredictionWarning", "Proposal", "State", "Training", "backtest", "card", "complete", "evaluate", "events", "facts", "fill", "forecast", "load",
-    "models", "plot", "protocols", "score", "set_threads", "threads", "train", "weights",
+    "Prediction", "PredictionWarning", "Proposal", "Recommendation", "State", "Training", "backtest", "card", "complete", "evaluate",
+    "events", "facts", "fill", "forecast", "load", "models", "plot", "protocols", "score", "set_threads", "threads", "train", "weights",
 ]
 
 

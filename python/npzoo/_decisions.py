@@ -26,6 +26,14 @@ class Proposal(NamedTuple):
     acquisition: float | None
 
 
+class Recommendation(NamedTuple):
+    """An evaluated point, and the expected value of the objective there."""
+
+    point: Point
+    mean: float
+    std: float
+
+
 class Optimiser:
     """Proposes where to evaluate an objective next, given the evaluations so far.
 
@@ -39,7 +47,9 @@ class Optimiser:
     ``acquisition`` is ``"log-ei"``, ``"ei"``, ``"ucb"`` or ``"pi"``. Of several points at a time, ``batch="fantasies"``
     takes each as if those before had given what is expected; ``"thompson"`` takes minima of drawn functions.
 
-    Points that :meth:`ask` returned are pending until :meth:`tell` gets their values: later calls return others.
+    Points that :meth:`ask` returned are pending until :meth:`tell` gets their values: later calls return others. If a
+    Gaussian process finds that values are noisy, :meth:`ask` may return an evaluated point again. Of noisy values
+    :attr:`recommended` is a better answer than :attr:`best`.
 
     Threads may share an optimiser: a call waits for the one before it.
 
@@ -66,6 +76,9 @@ class Optimiser:
         self._choices: list[list[str]] = [axis[6] for axis in axes]
         self._evaluations: list[tuple[Point, float]] = []
         self.proposals: list[Proposal] = []  #: what was expected of the points of the last :meth:`ask`
+        #: the evaluated point of the best expected value at the last :meth:`ask`, which noise does not mislead as it does
+        #: :attr:`best`; None in the initial design
+        self.recommended: Recommendation | None = None
         self.by: str | None = None  #: who proposed them: ``"sobol"`` for the design, ``"gp"``, or a model's name
 
     def ask(self, n: int = 1) -> list[Point]:
@@ -76,6 +89,8 @@ class Optimiser:
             warn([answer["note"]])
         self.by = answer["by"]
         self.proposals = [Proposal(*point[1:]) for point in answer["points"]]
+        best = answer["recommended"]
+        self.recommended = None if best is None else Recommendation(self._point(best[0]), best[1], best[2])
         return [self._point(point[0]) for point in answer["points"]]
 
     def tell(self, points: Iterable[Mapping[str, float | str] | Sequence[float | str]], values: Iterable[float | None]) -> None:

@@ -21,12 +21,14 @@ def test_proposals_are_those_of_the_program(program, tmp_path):
     (tmp_path / "space.toml").write_text('[[axis]]\nname = "rate"\nlow = 1e-5\nhigh = 0.1\nscale = "log"\n')
     rows = [(1e-4, 3.0), (1e-3, 1.0), (1e-2, 2.0), (5e-2, 4.0), (3e-4, 1.5)]
     (tmp_path / "told.csv").write_text("rate,value\n" + "".join(f"{x!r},{y!r}\n" for x, y in rows))
-    told = program("optimise", "--space", tmp_path / "space.toml", "--tell", tmp_path / "told.csv", "--ask", "2", "--json")["proposals"]
+    told = program("optimise", "--space", tmp_path / "space.toml", "--tell", tmp_path / "told.csv", "--ask", "2", "--json")
     for space in (tmp_path / "space.toml", {"rate": {"low": 1e-5, "high": 0.1, "log": True}}):
         optimiser = npzoo.Optimiser(space)
         optimiser.tell([[x] for x, _ in rows], [y for _, y in rows])
-        assert optimiser.ask(2) == [p["point"] for p in told]
-        assert [p.mean for p in optimiser.proposals] == [p["mean"] for p in told]
+        assert optimiser.recommended is None
+        assert optimiser.ask(2) == [p["point"] for p in told["proposals"]]
+        assert [p.mean for p in optimiser.proposals] == [p["mean"] for p in told["proposals"]]
+        assert optimiser.recommended._asdict() == told["recommended"]
 
 
 def test_failed_evaluations_and_maxima():

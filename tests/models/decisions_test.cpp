@@ -107,6 +107,19 @@ void check_gradients(const Surrogate& surrogate, const std::string& label) {
 
 }  // namespace
 
+TEST_CASE(
+    "beliefs: moments of mixtures do not depend on an offset, even of weights that add up to 1 in float32 alone") {
+  const double a = std::log(double(1.0f / 3)), b = std::log(double(2.0f / 3) + 1e-7);
+  const Belief near{2, {0.5, -0.25}, {0.1, 0.2}, {a, b}}, far{2, {1e9 + 0.5, 1e9 - 0.25}, {0.1, 0.2}, {a, b}};
+  CHECK(moments_of(near).mean.front() == doctest::Approx(0).epsilon(1e-6));
+  CHECK(moments_of(far).mean.front() - 1e9 == doctest::Approx(0).epsilon(1e-6));
+  CHECK(moments_of(far).std.front() == doctest::Approx(moments_of(near).std.front()).epsilon(1e-6));
+  const double best = 1e9, of_near = 0;
+  const Acquisition bound{.kind = AcquisitionKind::confidence_bound};
+  CHECK(acquire(bound, far, std::span(&best, 1)).front() + 1e9 ==
+        doctest::Approx(acquire(bound, near, std::span(&of_near, 1)).front()).epsilon(1e-6));
+}
+
 TEST_CASE("acquisition: figures of a mixture agree with quadrature, log EI for any distance") {
   const Belief b{3, {0.2, -1.0, 2.0}, {0.5, 1.5, 0.1}, {std::log(0.5), std::log(0.3), std::log(0.2)}};
   for (const double best : {-3.0, -0.5, 0.1, 1.0, 4.0}) {

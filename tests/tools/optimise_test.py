@@ -49,7 +49,7 @@ def the_gaussian_process_predicts_if_no_weights_fit():
     f = lambda p: sum((p[n] - .3) ** 2 for n in "abcd")
     for _ in range(10):
         done = ask(four, table_of(points, f, "abcd"))
-        expect("a Gaussian process makes the predictions" in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr)
+        expect("a Gaussian process makes the predictions" in done.stderr and len(done.stderr.splitlines()) == 2, done.stderr)
         points += rows(done)
     expect(min(map(f, points)) < .01, points)
     table = table_of(rows(ask(ONE, None, "--ask", 5)), lambda p: p["x"])
@@ -92,6 +92,21 @@ def integers_come_once_as_long_as_there_are_others():
     told = "n,x,value\n" + "".join(f"{n},0.5,{n}\n" for n in range(7))
     expect("all 7 points are known" in ask(held, told).stderr, "a held axis adds no points")
     expect(len(rows(ask(held, told.replace("6,0.5", "6,0.25")))) == 1, "another value of a held axis")
+
+
+@case
+def the_recommended_point_has_the_best_expected_value():
+    seen = [{"x": -2 + i / 4} for i in range(25)]
+    table = table_of(seen, lambda p: -1.5 if p["x"] == 2.75 else (p["x"] - 1) ** 2 + math.sin(40 * p["x"]))
+    for flags in ((), ("--gaussian-process",)):
+        done = ask(ONE, table, *flags)
+        line = done.stderr.splitlines()[-1]
+        expect(line.startswith("npzoo: recommended so far, by expected value: x = "), done.stderr)
+        found = json.loads(ask(ONE, table, "--json", *flags).stdout)["recommended"]
+        expect(f"x = {found['point']['x']:g};" in line and abs(found["point"]["x"] - 1) < 1 and found["std"] > 0, line, found)
+    first = ask(ONE, None, "--json")
+    expect(json.loads(first.stdout)["recommended"] is None and first.stderr == "", first)
+    expect(ask(ONE, None).stderr == "", "a design recommends nothing")
 
 
 @case

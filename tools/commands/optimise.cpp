@@ -72,6 +72,24 @@ BayesianOptions options_of(const OptimiseCommand& c, std::stop_token stop) {
   return options;
 }
 
+/// The point by the names of the axes.
+JsonValue point_of(const SearchSpace& space, const std::vector<double>& values) {
+  JsonValue point = JsonValue::object();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const Axis& axis = space.axes()[i];
+    axis.categorical() ? point.set(axis.name, axis.text(values[i])) : point.set(axis.name, values[i]);
+  }
+  return point;
+}
+
+void print_recommended(const SearchSpace& space, const RecommendedPoint& point) {
+  std::vector<std::string> coordinates;
+  for (std::size_t i = 0; i < point.values.size(); ++i)
+    coordinates.push_back(fmt::format("{} = {}", space.axes()[i].name, space.axes()[i].text(point.values[i])));
+  fmt::print(stderr, "npzoo: recommended so far, by expected value: {}; {:.4g} ± {:.2g}\n",
+             one_line(fmt::format("{}", fmt::join(coordinates, ", "))), point.mean, point.std);
+}
+
 void print_proposals(const OptimiseCommand& c, const SearchSpace& space, const Proposals& proposals) {
   std::vector<std::string> names;
   for (const Axis& axis : space.axes()) names.push_back(axis.name);
@@ -87,17 +105,15 @@ void print_proposals(const OptimiseCommand& c, const SearchSpace& space, const P
   }
   JsonValue all = JsonValue::array();
   for (const ProposedPoint& p : proposals.points) {
-    JsonValue point = JsonValue::object();
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      const Axis& axis = space.axes()[i];
-      axis.categorical() ? point.set(names[i], axis.text(p.values[i])) : point.set(names[i], p.values[i]);
-    }
-    JsonValue one = JsonValue::object({{"point", point}, {"by", proposals.by}});
+    JsonValue one = JsonValue::object({{"point", point_of(space, p.values)}, {"by", proposals.by}});
     if (p.mean) one.update({{"mean", *p.mean}, {"std", *p.std}});
     if (p.acquisition) one.set("acquisition", *p.acquisition);
     all.push_back(std::move(one));
   }
-  print_json(JsonValue::object({{"proposals", all}}));
+  JsonValue recommended(nullptr);
+  if (const auto& r = proposals.recommended)
+    recommended = JsonValue::object({{"point", point_of(space, r->values)}, {"mean", r->mean}, {"std", r->std}});
+  print_json(JsonValue::object({{"proposals", all}, {"recommended", recommended}}));
 }
 
 int optimise(const OptimiseCommand& c) {
@@ -121,6 +137,7 @@ int optimise(const OptimiseCommand& c) {
   if (const auto found = std::ssize(proposals.points); found < c.ask)
     fmt::print(stderr, "npzoo: {} points wanted, but only {} {} not {} yet\n", c.ask, found, found == 1 ? "is" : "are",
                c.pending.empty() ? "evaluated" : "evaluated or pending");
+  if (proposals.recommended && !c.common.json) print_recommended(optimiser.space(), *proposals.recommended);
   print_proposals(c, optimiser.space(), proposals);
   return 0;
 }

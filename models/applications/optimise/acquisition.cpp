@@ -7,6 +7,7 @@
 #include <numbers>
 #include <utility>
 
+#include "npzoo/datasets/gaussian_mixture.h"
 #include "npzoo/datasets/normal_distribution.h"
 #include "npzoo/engine/error.h"
 
@@ -60,21 +61,26 @@ class Points {
 
   std::size_t count() const { return count_; }
 
-  double bound(double width, std::size_t i) {
-    double mean = 0;
-    each(i, [&](std::size_t at, double w) { mean += w * b_.mean[at]; });
-    double variance = 0;
+  /// Counts means from the first component: weights in float32 add up to 1 only to 1e-7, and means may be much larger
+  /// than their differences.
+  ValueMoments moments(std::size_t i) const {
+    const double origin = b_.mean[i];
+    double above = 0, variance = 0;
+    each(i, [&](std::size_t at, double w) { above += w * (b_.mean[at] - origin); });
     each(i, [&](std::size_t at, double w) {
-      const double off = b_.mean[at] - mean;
+      const double off = b_.mean[at] - origin - above;
       variance += w * (b_.std[at] * b_.std[at] + off * off);
     });
-    const double std = std::sqrt(variance);
-    each(i, [&](std::size_t at, double w) {
+    return {origin + above, std::sqrt(variance)};
+  }
+
+  double bound(double width, std::size_t i) {
+    const auto [mean, std] = moments(i);
+    each(i, [&, mean = mean, std = std](std::size_t at, double w) {
       const double off = b_.mean[at] - mean, per_variance = width / (2 * std);
-      // If weights did not add up to 1, the centre would move as well: d variance has − 2 (Σ w off) d mean, which is 0
-      // here.
+      // The mean moves as well, which changes the variance by −2 (Σ w off) d mean: 0, since weights add up to 1.
       set(at, -w + per_variance * 2 * w * off, per_variance * 2 * w * b_.std[at],
-          w * (-b_.mean[at] + per_variance * (b_.std[at] * b_.std[at] + off * off)));
+          w * (b_.mean[i] - b_.mean[at] + per_variance * (b_.std[at] * b_.std[at] + off * off)));
     });
     return -mean + width * std;
   }
@@ -142,6 +148,17 @@ std::optional<AcquisitionKind> find_acquisition(std::string_view name) {
 AcquisitionKind acquisition_kind(std::string_view name) {
   if (const auto kind = find_acquisition(name)) return *kind;
   fail("[acquisition] \"{}\" found, expected ei, log-ei, ucb or pi", name);
+}
+
+BeliefMoments moments_of(const Belief& belief) {
+  const Points points(belief, nullptr);
+  BeliefMoments all;
+  for (std::size_t i = 0; i < points.count(); ++i) {
+    const auto [mean, std] = points.moments(i);
+    all.mean.push_back(mean);
+    all.std.push_back(std);
+  }
+  return all;
 }
 
 std::vector<double> acquire(const Acquisition& acquisition, const Belief& belief, std::span<const double> best,

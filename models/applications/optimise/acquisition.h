@@ -41,6 +41,12 @@ struct Acquisition {
   double margin = 0;  // "ei", "log-ei", "pi": improvement that counts as none, in units of the values
 };
 
+/// Means and standard deviations of mixtures (B, N).
+struct BeliefMoments {
+  std::vector<double> mean, std;
+};
+BeliefMoments moments_of(const Belief& belief);
+
 /// Scores every point of a belief about B tasks; best (B). Fills `slopes` with derivatives unless it is null. Throws
 /// Error if the number of points is not a multiple of B.
 std::vector<double> acquire(const Acquisition& acquisition, const Belief& belief, std::span<const double> best,

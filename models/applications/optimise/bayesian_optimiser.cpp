@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "npzoo/engine/error.h"
@@ -45,11 +46,55 @@ ReasonedSurrogate default_surrogate(const SearchSpace& space, BatchRule batch) {
   return {WeightsSurrogate{default_weights(dims)}};
 }
 
+/// A middle one of the observed values. Surrogates get values minus this one, so that values far from 0 lose no digits
+/// and have the proposals of values near 0.
+double middle_value(const Observations& seen) {
+  std::vector<double> y = seen.y;
+  const auto middle = y.begin() + std::ssize(y) / 2;
+  std::ranges::nth_element(y, middle);
+  return *middle;
+}
+
+Observations centred_values(Observations seen, double origin) {
+  for (double& y : seen.y) y -= origin;
+  return told_values(seen);
+}
+
+/// What the origin of values adds to their acquisition: a bound has their units, others are differences.
+double acquisition_of_origin(AcquisitionKind kind, double origin) {
+  return kind == AcquisitionKind::confidence_bound ? -origin : 0;
+}
+
+/// Moves beliefs about centred values to those of the objective.
+void move_beliefs(Beliefs& beliefs, double origin, bool maximise) {
+  const auto move = [](std::vector<double>& all, double by) {
+    for (double& value : all) value += by;
+  };
+  const double of_objective = maximise ? -origin : origin;
+  const auto move_values = [&](BeliefValues& values) {
+    move(values.mean, of_objective);
+    move(values.acquisition, acquisition_of_origin(beliefs.acquisition, origin));
+  };
+  if (beliefs.map) move_values(beliefs.map->values);
+  for (BeliefLine& line : beliefs.lines) move_values(line.values);
+}
+
+/// The first `count` points of `seen` are the evaluations that have values.
+RecommendedPoint best_expected(const SearchSpace& space, const Observations& seen, std::int64_t count,
+                               const Surrogate& surrogate) {
+  const auto dims = static_cast<std::size_t>(seen.dims);
+  const std::span<const double> x = std::span(seen.x).first(static_cast<std::size_t>(count) * dims);
+  const BeliefMoments expected = moments_of(surrogate.believe(x));
+  const auto best = static_cast<std::size_t>(std::ranges::min_element(expected.mean) - expected.mean.begin());
+  return {space.values(x.subspan(best * dims, dims)), expected.mean[best], expected.std[best]};
+}
+
 /// The surrogate, and the model that it asks, which is loaded once.
 struct BayesianOptimiser::Answering {
   ReasonedSurrogate chosen;
   std::optional<OwnModelSurrogate> model{};
   std::vector<std::int64_t> categories;    // of the space
+  double origin = 0;                       // of the surrogate's values
   std::unique_ptr<Surrogate> surrogate{};  // has learnt all observations; none after new observations
 
   Answering(const SearchSpace& space, const BayesianOptions& options)
@@ -128,7 +173,8 @@ std::vector<double> BayesianOptimiser::pending() const {
 BayesianOptimiser::Answering& BayesianOptimiser::answering() {
   if (!answering_) answering_ = std::make_unique<Answering>(space_, options_);
   if (!answering_->surrogate) {
-    const Observations seen = told_values(observed_);
+    answering_->origin = middle_value(observed_);
+    const Observations seen = centred_values(observed_, answering_->origin);
     std::unique_ptr<Surrogate> surrogate = answering_->make(space_.dims(), options_.seed);
     surrogate->observe(seen.x, seen.y);
     surrogate->learn();
@@ -140,44 +186,58 @@ BayesianOptimiser::Answering& BayesianOptimiser::answering() {
 Proposals BayesianOptimiser::ask(std::int64_t count) {
   return call_application(options_.stop, nullptr, [&] {
     check(count >= 1, "[optimise] {} points to propose found, expected 1 or more", count);
-    if (const auto points = finished(space_, observed_))
-      fail("[optimise] all {} points are known{}", *points, observed_.pending.empty() ? "" : " or pending");
     const ProposalOptions options{.count = count,
                                   .acquisition = options_.acquisition,
                                   .batch = options_.batch,
                                   .seed = options_.seed,
                                   .progress = options_.progress};
-    const double sign = options_.maximise ? -1 : 1;
-    Proposals result;
-    if (observed_.size() == 0 || observed_.evaluations() + observed_.waiting() < design_size(space_)) {
-      result.by = "sobol";
-      for (Proposal& p : propose_by_design(space_, observed_, options))
-        result.points.push_back({.values = space_.values(p.x), .unit = std::move(p.x)});
-      if (options_.progress) options_.progress(std::ssize(result.points), count);
-      for (const ProposedPoint& p : result.points) add_pending(p.unit, observed_);
-      return result;
-    }
-    Answering& by = answering();
-    result.by = by.surrogate->name();
-    result.note = by.chosen.reason;
-    // The surrogate may learn fantasies, which are not observations.
-    const std::unique_ptr<Surrogate> surrogate = std::move(by.surrogate);
-    for (Proposal& p : propose(*surrogate, space_, told_values(observed_), options)) {
-      ProposedPoint point{.values = space_.values(p.x), .unit = std::move(p.x), .mean = sign * p.mean, .std = p.std};
-      if (options_.batch != BatchRule::thompson) point.acquisition = p.acquisition;
-      result.points.push_back(std::move(point));
-    }
-    for (const ProposedPoint& p : result.points) add_pending(p.unit, observed_);
+    const bool design = observed_.size() == 0 || observed_.evaluations() + observed_.waiting() < design_size(space_);
+    Proposals result = design ? ask_design(options) : ask_surrogate(options);
+    if (const auto points = result.points.empty() ? finished(space_, observed_) : std::nullopt)
+      fail("[optimise] all {} points are known{}", *points, observed_.pending.empty() ? "" : " or pending");
+    for (const ProposedPoint& p : result.points)
+      observed_.pending.insert(observed_.pending.end(), p.unit.begin(), p.unit.end());
     return result;
   });
+}
+
+Proposals BayesianOptimiser::ask_design(const ProposalOptions& options) const {
+  Proposals result{.points = {}, .by = "sobol"};
+  for (Proposal& p : propose_by_design(space_, observed_, options))
+    result.points.push_back({.values = space_.values(p.x), .unit = std::move(p.x)});
+  if (options.progress) options.progress(std::ssize(result.points), options.count);
+  return result;
+}
+
+Proposals BayesianOptimiser::ask_surrogate(const ProposalOptions& options) {
+  Answering& by = answering();
+  const double origin = by.origin, sign = options_.maximise ? -1 : 1;
+  Proposals result{.points = {}, .by = by.surrogate->name(), .note = by.chosen.reason};
+  // The surrogate may learn fantasies, which are not observations.
+  const std::unique_ptr<Surrogate> surrogate = std::move(by.surrogate);
+  const Observations seen = centred_values(observed_, origin);
+  result.recommended = best_expected(space_, seen, observed_.size(), *surrogate);
+  result.recommended->mean = sign * (result.recommended->mean + origin);
+  for (Proposal& p : propose(*surrogate, space_, seen, options)) {
+    ProposedPoint point{
+        .values = space_.values(p.x), .unit = std::move(p.x), .mean = sign * (p.mean + origin), .std = p.std};
+    if (options_.batch != BatchRule::thompson)
+      point.acquisition = p.acquisition + acquisition_of_origin(options_.acquisition.kind, origin);
+    result.points.push_back(std::move(point));
+  }
+  return result;
 }
 
 Beliefs BayesianOptimiser::beliefs() {
   return call_application(options_.stop, nullptr, [&] {
     check(observed_.size() > 0, "[optimise] nothing was observed so far, expected one value or more");
     const Answering& by = answering();
-    Beliefs beliefs =
-        describe_beliefs(space_, told_values(observed_), *by.surrogate, options_.acquisition, options_.maximise);
+    Beliefs beliefs = describe_beliefs(space_, centred_values(observed_, by.origin), *by.surrogate,
+                                       options_.acquisition, options_.maximise);
+    move_beliefs(beliefs, by.origin, options_.maximise);
+    beliefs.values = told_values(observed_).y;
+    if (options_.maximise)
+      for (double& value : beliefs.values) value = -value;
     beliefs.note = by.chosen.reason;
     return beliefs;
   });

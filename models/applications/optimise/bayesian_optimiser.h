@@ -75,10 +75,19 @@ struct ProposedPoint {
   std::optional<double> acquisition{};  // none in the initial design and under Thompson's rule
 };
 
+/// An evaluated point and the expected value of the objective there.
+struct RecommendedPoint {
+  std::vector<double> values;  // of each axis of the space
+  double mean = 0, std = 0;
+};
+
 struct Proposals {
   std::vector<ProposedPoint> points;  // fewer than requested if no others are left
-  std::string by;                     // "sobol" for the initial design, "gp", or the model's name
-  std::string note{};                 // why the default surrogate is a Gaussian process, if that needs a reason
+  /// The evaluated point of the best expected value: with noise a better answer than the best value, which was lucky.
+  /// None in the initial design.
+  std::optional<RecommendedPoint> recommended{};
+  std::string by;      // "sobol" for the initial design, "gp", or the model's name
+  std::string note{};  // why the default surrogate is a Gaussian process, if that needs a reason
 };
 
 /// Proposes where to evaluate an objective, given the evaluations so far. A proposed point is pending until its value
@@ -112,8 +121,9 @@ class BayesianOptimiser {
   void forget_pending();
 
   /// Returns the next `count` points, which are then pending: first those of a space-filling design (design_size), then
-  /// those with the largest acquisition. No point is returned twice. Throws Error if every point of the space is known
-  /// or pending, if weights do not fit the space, and as `propose` does.
+  /// those with the largest acquisition. A pending point is not returned again; an evaluated one only if values are
+  /// noisy (see `propose`). Throws Error if every point of the space is known or pending and values are not noisy, if
+  /// weights do not fit the space, and as `propose` does.
   Proposals ask(std::int64_t count = 1);
 
   /// The surrogate's beliefs, for pictures. Throws Error without an evaluation that has a value.
@@ -122,6 +132,8 @@ class BayesianOptimiser {
  private:
   struct Answering;
   Answering& answering();
+  Proposals ask_design(const ProposalOptions& options) const;
+  Proposals ask_surrogate(const ProposalOptions& options);
 
   SearchSpace space_;
   BayesianOptions options_;

@@ -17,7 +17,7 @@ class BeliefReader {
  public:
   BeliefReader(const SearchSpace& space, const Observations& seen, const Surrogate& surrogate,
                const Acquisition& acquisition, bool maximise)
-      : space_(space), surrogate_(surrogate), acquisition_(acquisition), sign_(maximise ? 1 : -1) {
+      : space_(space), surrogate_(surrogate), acquisition_(acquisition), sign_(maximise ? -1 : 1) {
     const auto best = std::ranges::min_element(seen.y) - seen.y.begin();
     best_value_ = seen.y[static_cast<std::size_t>(best)];
     best_point_.assign(seen.x.begin() + best * seen.dims, seen.x.begin() + (best + 1) * seen.dims);
@@ -62,14 +62,10 @@ class BeliefReader {
     throw_if_stopped();
     const Belief belief = surrogate_.believe(x);
     const std::span best(&best_value_, 1);
-    const auto bound = [&](double width) {
-      return acquire({.kind = AcquisitionKind::confidence_bound, .width = width}, belief, best);
-    };
-    const std::vector<double> negative_mean = bound(0), upper = bound(1), worth = acquire(acquisition_, belief, best);
-    for (std::size_t i = 0; i < worth.size(); ++i) {
-      to.mean.push_back(sign_ * negative_mean[i]);
-      to.std.push_back(upper[i] - negative_mean[i]);
-    }
+    const BeliefMoments moments = moments_of(belief);
+    const std::vector<double> worth = acquire(acquisition_, belief, best);
+    for (const double mean : moments.mean) to.mean.push_back(sign_ * mean);
+    to.std.insert(to.std.end(), moments.std.begin(), moments.std.end());
     to.acquisition.insert(to.acquisition.end(), worth.begin(), worth.end());
   }
 
@@ -98,7 +94,6 @@ Beliefs describe_beliefs(const SearchSpace& space, const Observations& seen, con
     const auto dims = static_cast<std::size_t>(seen.dims);
     const std::vector<double> point = space.places(std::span(seen.x).subspan(i * dims, dims));
     beliefs.points.insert(beliefs.points.end(), point.begin(), point.end());
-    beliefs.values.push_back(maximise ? -seen.y[i] : seen.y[i]);
   }
   return beliefs;
 }

@@ -41,8 +41,8 @@ struct Beliefs {
   std::vector<double> points, values;
 };
 
-/// The beliefs of a surrogate of one task, which has observed `seen`, one or more values. Values of `seen` have the
-/// opposite sign with `maximise`.
+/// Returns the beliefs of a surrogate of one task, which has observed `seen`, one or more values, without
+/// `Beliefs::values`. Values of `seen` have the opposite sign with `maximise`.
 Beliefs describe_beliefs(const SearchSpace& space, const Observations& seen, const Surrogate& surrogate,
                          const Acquisition& acquisition, bool maximise);
 
