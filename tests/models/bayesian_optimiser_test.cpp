@@ -93,6 +93,92 @@ TEST_CASE("optimiser: proposals are those that `npzoo optimise` printed in versi
   CHECK((drawn.points[0].mean && !drawn.points[0].acquisition));
 }
 
+TEST_CASE("optimiser: an offset of the values moves expected values and no proposal") {
+  // Multiples of 2^-10, which are exact beside each of the offsets.
+  const std::vector<double> points{-1.75, -0.5, 0.25, 1.5, 3.25, 3.9};
+  std::vector<double> values;
+  for (const double x : points) values.push_back(std::round(1024 * ((x - 1) * (x - 1) + std::sin(4 * x))) / 1024);
+  const auto asked = [&](const BayesianOptions& options, double offset) {
+    Evaluations moved{points, values};
+    for (double& value : moved.values) value += offset;
+    return told(one_axis(), moved, options);
+  };
+  for (const AcquisitionKind kind : {AcquisitionKind::log_expected_improvement, AcquisitionKind::confidence_bound})
+    for (const bool weights : {false, true}) {
+      BayesianOptions options{.acquisition = {.kind = kind}};
+      if (!weights) options.surrogate = FittedGp();
+      const Proposals plain = asked(options, 0).ask(3);
+      const Beliefs beliefs = asked(options, 0).beliefs();
+      for (const double offset : {1e6, 1e9, 1e12}) {
+        CAPTURE(offset);
+        const Proposals found = asked(options, offset).ask(3);
+        const double of_bound = kind == AcquisitionKind::confidence_bound ? -offset : 0;
+        REQUIRE(found.points.size() == 3);
+        for (std::size_t i = 0; i < 3; ++i) {
+          CHECK(found.points[i].values == plain.points[i].values);
+          CHECK(std::abs(*found.points[i].mean - offset - *plain.points[i].mean) < 2e-16 * offset);
+          CHECK(*found.points[i].std == *plain.points[i].std);
+          CHECK(std::abs(*found.points[i].acquisition - of_bound - *plain.points[i].acquisition) <= 2e-16 * offset);
+        }
+        CHECK(found.recommended->values == plain.recommended->values);
+        CHECK(std::abs(found.recommended->mean - offset - plain.recommended->mean) < 2e-16 * offset);
+        const BeliefLine line = asked(options, offset).beliefs().lines.front();
+        CHECK(std::abs(line.values.mean[70] - offset - beliefs.lines.front().values.mean[70]) < 2e-16 * offset);
+        CHECK(line.values.std == beliefs.lines.front().values.std);
+      }
+    }
+}
+
+TEST_CASE("optimiser: of noisy values the point of the lowest expected value is recommended, and not the luckiest") {
+  Evaluations bowl;
+  Random random(4);
+  for (int i = 0; i < 40; ++i) {
+    const double x = -2 + 6.0 * i / 39;
+    bowl.points.push_back(x);
+    bowl.values.push_back((x - 1) * (x - 1) + random.normal());
+  }
+  bowl.values[2] = -3;  // at −1.7, where the truth is 7
+  for (const bool maximise : {false, true}) {
+    Evaluations turned = bowl;
+    for (double& value : turned.values) value *= maximise ? -1 : 1;
+    for (const bool weights : {false, true}) {
+      BayesianOptions options{.maximise = maximise};
+      if (!weights) options.surrogate = FittedGp();
+      const Proposals found = told(one_axis(), turned, options).ask();
+      REQUIRE(found.recommended);
+      CHECK(std::abs(found.recommended->values.front() - 1) < 0.8);
+      CHECK(std::abs(found.recommended->mean) < 1);
+      CHECK(found.recommended->std > 0);
+    }
+  }
+  CHECK_FALSE(told(one_axis(), {{1, 2}, {0, 1}}).ask().recommended);
+}
+
+TEST_CASE("optimiser: an evaluated point is proposed again if values are noisy, and only then") {
+  const SearchSpace few({{.name = "n", .low = 0, .high = 4, .integer = true}});
+  Evaluations exact, noisy;
+  Random random(5);
+  for (int i = 0; i < 15; ++i) {
+    exact.points.push_back(i % 5);
+    noisy.points.push_back(i % 5);
+    exact.values.push_back((i % 5 - 3) * (i % 5 - 3));
+    noisy.values.push_back(exact.values.back() + 3 * random.normal());
+  }
+  const BayesianOptions by_gp{.surrogate = FittedGp()};
+  CHECK(error_of([&] { told(few, exact, by_gp).ask(); }) == "[optimise] all 5 points are known");
+  CHECK(error_of([&] { told(few, exact).ask(); }) == "[optimise] all 5 points are known");
+  BayesianOptimiser again = told(few, noisy, by_gp);
+  const Proposals found = again.ask(3);
+  REQUIRE(found.points.size() == 3);
+  std::set<double> chosen;
+  for (const ProposedPoint& p : found.points) chosen.insert(p.values.front());
+  CHECK(chosen.size() == 3);  // a pending point is not proposed twice
+  CHECK(again.pending().size() == 3);
+  const double value = 1;
+  again.tell(found.points.front().values, std::span(&value, 1));
+  CHECK(again.pending().size() == 2);
+}
+
 TEST_CASE("optimiser: a design comes first, and answers depend only on options and evaluations") {
   BayesianOptimiser optimiser(one_axis());
   const Proposals design = optimiser.ask(4);

@@ -18,6 +18,9 @@ namespace {
 
 constexpr std::int64_t kMostFitted = 256;
 constexpr std::size_t kPointsTogether = 64;  // of a task, which share a triangular solve
+/// Noise of standardised values: an objective is computed, or it is measured.
+const LogNormal kLittleNoise{std::log(1e-3), 2, std::log(1e-5), 0}, kMuchNoise{std::log(0.3), 1, std::log(1e-5), 0};
+constexpr double kClearGain = 2;  // nats that much noise must explain more
 
 /// The factor that is fitted for a kernel without a period; none for others.
 std::optional<GpFactor> factor_of(KernelKind kind) {
@@ -115,12 +118,11 @@ SymmetricFactor factor_of(const GpHyperparameters& h, std::span<const double> x)
   return {std::move(k), static_cast<std::int64_t>(n)};
 }
 
-/// Priors of the scale, the lengthscales and the noise.
+/// Priors of the scale and the lengthscales.
 std::vector<LogNormal> priors_of(std::size_t dims) {
   std::vector<LogNormal> priors{{0, 1, std::log(0.05), std::log(20.0)}};
   priors.resize(dims + 1,
                 {std::log(0.4) + 0.25 * std::log(static_cast<double>(dims)), 1, std::log(0.01), std::log(20.0)});
-  priors.push_back({std::log(1e-3), 2, std::log(1e-5), 0});
   return priors;
 }
 
@@ -150,11 +152,17 @@ GpHyperparameters fit_gp(const GpHyperparameters& start, std::span<const double>
   OneHotInputs inputs = one_hot(start, some.x);
   some.x = std::move(inputs.x);
   const GpCovariance covariance({{{*factor}}}, std::move(inputs.groups));
-  const std::vector<LogNormal> priors = priors_of(dims);
-  std::vector<double> logs;
-  for (const LogNormal& p : priors) logs.push_back(p.center);
-  const GpOptimum best =
-      climb_evidence([&](std::span<const double> at) { return log_evidence(covariance, at, some); }, priors, logs, {});
+  const auto climb = [&](const LogNormal& noise) {
+    std::vector<LogNormal> priors = priors_of(dims);
+    priors.push_back(noise);
+    std::vector<double> logs;
+    for (const LogNormal& p : priors) logs.push_back(p.center);
+    return climb_evidence([&](std::span<const double> at) { return log_evidence(covariance, at, some); }, priors, logs,
+                          {});
+  };
+  GpOptimum best = climb(kLittleNoise);
+  // Noise may explain values that a rough function explains as well.
+  if (GpOptimum noisy = climb(kMuchNoise); noisy.log_density > best.log_density + kClearGain) best = std::move(noisy);
   GpHyperparameters fitted = start;
   fitted.scale = std::exp(best.logs[0]);
   for (std::size_t d = 0; d < dims; ++d) fitted.lengthscales[d] = std::exp(best.logs[d + 1]);
@@ -265,6 +273,13 @@ GpSurrogate::GpSurrogate(std::int64_t tasks, std::int64_t dims, KernelKind kind,
 }
 
 GpSurrogate::~GpSurrogate() = default;
+
+double GpSurrogate::noise() const {
+  double most = 0;
+  for (const Process& p : processes_)
+    if (p.learned) most = std::max(most, p.hyperparameters.noise);
+  return most;
+}
 
 std::int64_t GpSurrogate::tasks() const { return std::ssize(processes_); }
 

@@ -28,8 +28,9 @@ bool can_be_fitted(KernelKind kind);
 
 /// Returns the hyper-parameters of the largest posterior density given standardised values of a function of the unit
 /// cube (see climb_evidence), with the kind of `start`. Priors are log-normal: lengthscales around 0.4 D^¼ by a factor
-/// of e, the scale around 1 by e, the noise around 10⁻³ by e². A fit looks at 256 observations at most, spread over
-/// all. Throws Error for a kernel with a period and for the mixture.
+/// of e, the scale around 1 by e, the noise around 10⁻³ by e² or, if that explains the values better by two nats,
+/// around 0.3 by e. A fit looks at 256 observations at most, spread over all. Throws Error for a kernel with a period
+/// and for the mixture.
 GpHyperparameters fit_gp(const GpHyperparameters& start, std::span<const double> x, std::span<const double> y);
 
 /// Exact posteriors of Gaussian processes, one for each task, of the function itself without noise.
@@ -51,6 +52,7 @@ class GpSurrogate final : public Surrogate {
   Judged judge(std::span<const double> x, const Judge& judge) const override;
   std::vector<double> sample(std::span<const double> x, Draws& draws) const override;
   bool samples_functions() const override { return true; }
+  double noise() const override;
   std::string name() const override { return fitted_ ? "gp" : "exact-gp"; }
 
  private:

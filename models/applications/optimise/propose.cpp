@@ -7,6 +7,7 @@
 #include <set>
 
 #include "npzoo/datasets/sobol.h"
+#include "npzoo/datasets/sorted_quantile.h"
 #include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/random.h"
@@ -17,6 +18,7 @@ namespace {
 
 constexpr std::int64_t kSobolCandidates = 512, kNearCandidates = 64, kThompsonCandidates = 512;
 constexpr std::size_t kStarts = 8;
+constexpr double kNoisy = 0.1;  // of the values' deviation: fits of values without noise find a hundredth
 constexpr int kClimbs = 40;
 constexpr std::uint64_t kNearStream = 0x51;
 
@@ -29,18 +31,23 @@ std::vector<bool> held_inputs(const SearchSpace& space) {
   return held;
 }
 
-std::set<UnitPoint> observed_points(const SearchSpace& space, const Observations& seen) {
+/// Points that are not proposed again.
+std::set<UnitPoint> taken_points(const SearchSpace& space, std::initializer_list<std::span<const double>> taken) {
   std::set<UnitPoint> points;
-  const auto dims = static_cast<std::size_t>(seen.dims);
-  for (const std::vector<double>* all : {&seen.x, &seen.failed, &seen.pending})
-    for (std::size_t i = 0; i < all->size(); i += dims) {
-      const auto x = std::span(*all).subspan(i, dims);
+  const auto dims = static_cast<std::size_t>(space.dims());
+  for (const std::span<const double> all : taken)
+    for (std::size_t i = 0; i < all.size(); i += dims) {
+      const auto x = all.subspan(i, dims);
       UnitPoint point = space.nearest(x);
       for (std::size_t d = 0; d < dims; ++d)  // which may have been held elsewhere then
         if (space.is_held(static_cast<std::int64_t>(d))) point[d] = x[d];
       points.insert(std::move(point));
     }
   return points;
+}
+
+std::set<UnitPoint> known_points(const SearchSpace& space, const Observations& seen) {
+  return taken_points(space, {seen.x, seen.failed, seen.pending});
 }
 
 /// Candidates of the Sobol sequence, moved to points that stand for values.
@@ -146,17 +153,10 @@ std::optional<UnitPoint> first_new(const std::vector<UnitPoint>& points, const s
   return unknown.front();
 }
 
-/// Number `p` of the way through sorted values.
-double quantile_of(const std::vector<double>& sorted, double p) {
-  const double at = p * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
-}
-
 /// The spread of sorted values: from quartile to quartile, or the least distance from the median if these are equal.
 double spread_of(const std::vector<double>& sorted) {
-  const double range = quantile_of(sorted, 0.75) - quantile_of(sorted, 0.25), median = quantile_of(sorted, 0.5);
+  const double range = sorted_quantile(sorted, 0.75) - sorted_quantile(sorted, 0.25),
+               median = sorted_quantile(sorted, 0.5);
   if (range > 0) return range;
   double least = std::numeric_limits<double>::infinity();
   for (const double y : sorted)
@@ -179,10 +179,7 @@ std::vector<UnitPoint> drawn_minimum(const Surrogate& surrogate, const SearchSpa
 /// Takes the expected values of pending points for observed ones.
 void expect_values(Surrogate& surrogate, Observations& seen) {
   if (seen.pending.empty()) return;
-  const double best = *std::ranges::min_element(seen.y);
-  std::vector<double> mean = acquire({.kind = AcquisitionKind::confidence_bound, .width = 0},
-                                     surrogate.believe(seen.pending), std::span(&best, 1));
-  for (double& y : mean) y = -y;
+  const std::vector<double> mean = moments_of(surrogate.believe(seen.pending)).mean;
   surrogate.observe(seen.pending, mean);
   seen.x.insert(seen.x.end(), seen.pending.begin(), seen.pending.end());
   seen.y.insert(seen.y.end(), mean.begin(), mean.end());
@@ -205,7 +202,8 @@ Observations told_values(const Observations& seen) {
     std::vector<double> sorted = seen.y;
     std::ranges::sort(sorted);
     const double spread = spread_of(sorted);
-    const double low = quantile_of(sorted, 0.25) - kFar * spread, high = quantile_of(sorted, 0.75) + kFar * spread;
+    const double low = sorted_quantile(sorted, 0.25) - kFar * spread,
+                 high = sorted_quantile(sorted, 0.75) + kFar * spread;
     const double worst_near = *(std::ranges::upper_bound(sorted, high) - 1);
     const auto beyond = [&](double distance) { return spread / (1 + spread / distance); };  // below the spread
     for (double& y : told.y) y = y > high ? worst_near + kStep * beyond(y - high) : y < low ? low - beyond(low - y) : y;
@@ -219,14 +217,14 @@ Observations told_values(const Observations& seen) {
 }
 
 std::optional<double> finished(const SearchSpace& space, const Observations& seen) {
-  const auto left = space.unknown_points(observed_points(space, seen), 1);
+  const auto left = space.unknown_points(known_points(space, seen), 1);
   return left && left->empty() ? space.points() : std::nullopt;
 }
 
 std::vector<Proposal> propose_by_design(const SearchSpace& space, const Observations& seen,
                                         const ProposalOptions& options) {
   constexpr std::int64_t kTries = 4096;
-  std::set<UnitPoint> known = observed_points(space, seen);
+  std::set<UnitPoint> known = known_points(space, seen);
   std::vector<Proposal> proposals;
   const std::int64_t first = seen.evaluations() + seen.waiting();
   for (std::int64_t i = first; std::ssize(proposals) < options.count && i < first + kTries; ++i) {
@@ -280,8 +278,9 @@ std::vector<Proposal> propose(Surrogate& surrogate, const SearchSpace& space, co
         "[optimise] {} tasks and {} observations, expected one task and some", surrogate.tasks(), seen.size());
   check(options.batch == BatchRule::fantasies || surrogate.samples_functions(),
         "[optimise] thompson found, but {} predicts each point by itself, expected fantasies", surrogate.name());
-  std::set<UnitPoint> known = observed_points(space, seen);
   const bool thompson = options.batch == BatchRule::thompson;
+  std::set<UnitPoint> known =
+      surrogate.noise() > kNoisy ? taken_points(space, {seen.failed, seen.pending}) : known_points(space, seen);
   Observations told = seen;
   if (!thompson) expect_values(surrogate, told);
   std::vector<Proposal> proposals;
@@ -299,11 +298,9 @@ std::vector<Proposal> propose(Surrogate& surrogate, const SearchSpace& space, co
     if (!next) break;
     Proposal proposal{.x = *next};
     const Belief belief = surrogate.believe(proposal.x);
-    const auto value = [&](AcquisitionKind kind, double width) {
-      return acquire({.kind = kind, .width = width}, belief, std::span(&best, 1)).front();
-    };
-    proposal.mean = -value(AcquisitionKind::confidence_bound, 0);
-    proposal.std = value(AcquisitionKind::confidence_bound, 1) + proposal.mean;
+    const BeliefMoments moments = moments_of(belief);
+    proposal.mean = moments.mean.front();
+    proposal.std = moments.std.front();
     proposal.acquisition = judge(belief, nullptr).front();
     known.insert(proposal.x);
     if (!thompson && k + 1 < options.count) {

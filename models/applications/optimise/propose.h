@@ -55,8 +55,10 @@ std::optional<double> finished(const SearchSpace& space, const Observations& see
 /// Returns the points with the largest acquisition under a surrogate of one task, which must have observed `seen` and
 /// have learnt. Adds fantasies to the surrogate, first those of pending points. Evaluates the acquisition on a Sobol
 /// sequence and around the best observations; the best of these points climb its gradient within the cube. No point is
-/// proposed that was observed or proposed before, so a space of few integers may give fewer points. Throws Error for a
-/// batch by Thompson's rule if the surrogate does not sample functions.
+/// proposed that was observed or proposed before, so a space of few integers may give fewer points.
+///
+/// An observed point may be proposed again if the surrogate fitted noise of a tenth of the values' deviation or more.
+/// Throws Error for a batch by Thompson's rule if the surrogate does not sample functions.
 std::vector<Proposal> propose(Surrogate& surrogate, const SearchSpace& space, const Observations& seen,
                               const ProposalOptions& options);
 

@@ -65,6 +65,9 @@ class Surrogate {
   virtual std::vector<double> sample(std::span<const double> x, Draws& draws) const = 0;
   /// Whether `sample` gives functions.
   virtual bool samples_functions() const = 0;
+  /// Returns the largest standard deviation of noise that was fitted to a task, in units of its values' deviation; 0 if
+  /// the surrogate fits none.
+  virtual double noise() const { return 0; }
   /// Returns its name for outputs.
   virtual std::string name() const = 0;
 };
