@@ -197,6 +197,84 @@ ColumnChoice choose_columns(Table& table, const ColumnChoice& wishes, std::optio
   return choice;
 }
 
+bool misses_nothing(Table& table, const ColumnChoice& wishes) {
+  check_wishes(table, wishes);
+  check_units(table);
+  if (table.rows() == 0) return false;
+  const std::vector<ColumnSummary>& summaries = table.summaries();
+  if (!wishes.values.empty())
+    return std::ranges::all_of(wishes.values, [&](const std::string& name) {
+      const ColumnSummary& s = summaries[table.format().column(name)];
+      return s.kind == Kind::number && s.missing == 0;
+    });
+  return !open_values(facts_of(table), wishes, false).empty() && open_values(facts_of(table), wishes, true).empty() &&
+         open_columns_of(table, wishes, Kind::empty).empty() && odd_cell(table, wishes).empty();
+}
+
+namespace {
+
+/// The only column of numbers that is called like a time; of two columns x is one as well.
+Names time_by_name(const Names& numbers) {
+  constexpr std::string_view kTimes[] = {"year", "time", "t", "day", "hour", "week", "step", "index", "timestamp"};
+  Names found;
+  for (const std::string& name : numbers) {
+    std::string small = name;
+    std::ranges::transform(small, small.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
+    if (std::ranges::count(kTimes, small) > 0 || (small == "x" && numbers.size() == 2)) found.push_back(name);
+  }
+  return found.size() == 1 && numbers.size() > 1 ? found : Names();
+}
+
+/// The value of a flag as a shell takes it.
+std::string as_flag_value(const std::string& name) {
+  const bool list = name.find(',') != std::string::npos || name.starts_with('"');
+  std::string text = list ? "\"" : "";
+  for (const char c : name)
+    text += c == '"' && list ? std::string("\"\"") : c == '\'' ? std::string("'\\''") : std::string(1, c);
+  if (list) text += '"';
+  return text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") ==
+                 std::string::npos
+             ? text
+             : "'" + text + "'";
+}
+
+/// The inputs of a table without gaps. Throws Error that names the columns of numbers, if there is a doubt.
+Names choose_series_inputs(Table& table, const ColumnChoice& choice, std::optional<std::int64_t> dim_x,
+                           const std::function<std::string(const std::string&)>& command) {
+  const Names numbers = open_values(facts_of(table), choice, false);
+  const bool dates = !open_columns_of(table, choice, Kind::time).empty();
+  const Names places = coordinates_among(numbers), time = time_by_name(numbers);
+  const std::size_t gaps = open_values(facts_of(table), choice, true).size();
+  if (dates || !choice.values.empty() || numbers.size() == gaps + 1) return choose_inputs(table, choice, dim_x);
+  if (!time.empty() && dim_x.value_or(1) == 1) return time;
+  if (places.size() < numbers.size() && !places.empty() && dim_x.value_or(2) == 2) return places;
+  const std::string flags =
+      fmt::format("--inputs {} --values {}", as_flag_value(numbers.front()), as_flag_value(numbers.back()));
+  fail("[columns] {} has the columns of numbers {}, expected --inputs and --values to name them, such as: {}",
+       table.format().name(), listed(numbers), command(flags));
+}
+
+}  // namespace
+
+ColumnChoice choose_series(Table& table, const ColumnChoice& wishes, std::optional<std::int64_t> dim_x,
+                           const std::function<std::string(const std::string&)>& command) {
+  check_wishes(table, wishes);
+  check_units(table);
+  ColumnChoice choice = wishes;
+  check(!open_values(facts_of(table), choice, false).empty() || !choice.values.empty(),
+        "[columns] {} has no column of numbers, expected --values to name one{}", table.format().name(),
+        odd_cell(table, choice));
+  if (!choice.date.empty())
+    choice.inputs.insert(choice.inputs.begin(), choice.date_name());
+  else if (choice.inputs.empty())
+    choice.inputs = choose_series_inputs(table, choice, dim_x, command);
+  if (choice.values.empty()) choice.values = open_values(facts_of(table), choice, false);
+  check(!choice.values.empty(),
+        "[columns] {} has no column of numbers besides the inputs {}, expected --inputs and --values to name them",
+        table.format().name(), listed(choice.inputs));
+  return choice;
+}
+
 ColumnChoice choose_columns(Table& table, const Table& targets, const ColumnChoice& wishes) {
   check_wishes(table, wishes);
   ColumnChoice choice = wishes;

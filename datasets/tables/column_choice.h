@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "npzoo/datasets/tables/column_rules.h"
 
@@ -13,6 +15,15 @@ namespace npzoo {
 /// - inputs are those of open_inputs. If `date` names columns, they are the input, in front of those named.
 /// Throws Error, naming the flags that end the doubt, where there is any, and where a column is missing or named twice.
 ColumnChoice choose_columns(Table& table, const ColumnChoice& wishes, std::optional<std::int64_t> dim_x);
+
+/// True if rows are complete: the columns that may be values miss none, and every cell can be read.
+bool misses_nothing(Table& table, const ColumnChoice& wishes);
+
+/// The same where the rows to predict are not among those of the table: inputs are the column of dates, or one that is
+/// called like a time, or two of coordinates, and values are all other columns of numbers. `command` writes a command
+/// line with more flags, for messages.
+ColumnChoice choose_series(Table& table, const ColumnChoice& wishes, std::optional<std::int64_t> dim_x,
+                           const std::function<std::string(const std::string& flags)>& command);
 
 /// The same where the rows to predict at are a table of their own: its columns are the inputs, and all other columns of
 /// numbers the values.

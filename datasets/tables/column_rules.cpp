@@ -88,6 +88,18 @@ OpenInputs open_inputs(std::span<const ColumnFacts> columns, const ColumnChoice&
   return {std::move(numbers), fits ? Doubt::none : Doubt::numbers};
 }
 
+std::vector<std::string> coordinates_among(std::span<const std::string> names) {
+  std::vector<std::string> found;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    for (std::size_t j = i + 1; j < names.size(); ++j) {
+      std::vector<std::string> pair{names[i], names[j]};
+      if (!are_coordinates(pair)) continue;
+      if (!found.empty()) return {};
+      found = std::move(pair);
+    }
+  return found;
+}
+
 std::vector<std::string> target_inputs(std::span<const std::string> columns, const ColumnChoice& choice) {
   std::vector<std::string> names;
   std::ranges::copy_if(columns, std::back_inserter(names), [&](const std::string& name) {

@@ -56,6 +56,8 @@ struct OpenInputs {
 /// coordinates, such as lon and lat.
 OpenInputs open_inputs(std::span<const ColumnFacts> columns, const ColumnChoice& choice,
                        std::optional<std::int64_t> dim_x);
+/// Returns the only two of these names that are those of coordinates, such as lon and lat; empty if there are none.
+std::vector<std::string> coordinates_among(std::span<const std::string> names);
 /// Returns the inputs where the rows to predict at are a table of their own: its columns that are nothing else.
 std::vector<std::string> target_inputs(std::span<const std::string> columns, const ColumnChoice& choice);
 

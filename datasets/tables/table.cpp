@@ -82,6 +82,21 @@ Table Table::of_column(const std::string& name, std::span<const std::string> cel
   return table;
 }
 
+Table Table::of_lines(const Table& like, const std::string& name, std::string_view header,
+                      std::span<const std::string> lines) {
+  constexpr std::int64_t kHeaderLine = 1;
+  Table table(TableFormat(name, kHeaderLine, header, like.format().separator()));
+  table.rules_ = like.rules_;
+  table.decimal_sign_ = like.decimal_sign_;
+  table.first_line_ = kHeaderLine + 1;
+  for (const std::string& line : lines) {
+    table.breaks_.insert(table.breaks_.end(), static_cast<std::size_t>(std::ranges::count(line, '\n')), table.rows());
+    table.text_ += line;
+    table.begins_.push_back(table.text_.size());
+  }
+  return table;
+}
+
 std::string_view Table::text(std::int64_t row) const {
   const auto at = static_cast<std::size_t>(row);
   return std::string_view(text_).substr(begins_[at], begins_[at + 1] - begins_[at]);

@@ -45,6 +45,10 @@ class Table {
   /// `[row:2] column "day" …`.
   static Table of_column(const std::string& name, std::span<const std::string> cells, const CellRules& rules = {});
 
+  /// A table of these lines, written as the file of `like` is, and called `name` in messages.
+  static Table of_lines(const Table& like, const std::string& name, std::string_view header,
+                        std::span<const std::string> lines);
+
   const TableFormat& format() const { return format_; }
   const CellRules& rules() const { return rules_; }
   const std::vector<std::string>& header() const { return format_.header(); }

@@ -67,6 +67,42 @@ TEST_CASE("columns: values are the numbers with gaps, the input the dates or the
   CHECK(chosen("x,y\n1,\n2,5\n", {}, 1) == "x > y");
 }
 
+TEST_CASE("columns: of a table without gaps all other numbers are values") {
+  const auto series = [](std::string_view text, const ColumnChoice& wishes = {}) {
+    TableFile file("t.csv", text);
+    return shown(
+        choose_series(*file, wishes, {}, [](const std::string& flags) { return "npzoo predict t.csv " + flags; }));
+  };
+  CHECK(series("day,u,note,v\n2020-01-01,1,a,3\n2020-01-02,2,b,4\n") == "day > u v");
+  CHECK(series("id,lat,lon,rain\nA,1,2,3\nB,2,3,4\n") == "lat lon > rain");
+  CHECK(series("t,y\n1,2\n2,\n") == "t > y");
+  CHECK(series("t,y\n1,2\n2,3\n", {.values = {"y"}}) == "t > y");
+  CHECK(series("t,y\n1,2\n2,3\n", {.inputs = {"t"}}) == "t > y");
+  CHECK(series("Year,gdp,people\n1,2,3\n2,3,4\n") == "Year > gdp people");
+  CHECK(series("x,y\n1,2\n2,3\n") == "x > y");
+  CHECK(series("x,y,rain\n1,2,3\n2,3,4\n") == "x y > rain");
+  CHECK(refusal([&] {
+          series("\"a, in m\",b\n1,2\n2,3\n");
+        }).ends_with("such as: npzoo predict t.csv --inputs '\"a, in m\"' --values b"));
+  CHECK(refusal([&] { series("a,b\n1,2\n2,3\n"); }) ==
+        "[columns] t.csv has the columns of numbers \"a\" and \"b\", expected --inputs and --values to name them, such "
+        "as: "
+        "npzoo predict t.csv --inputs a --values b");
+  CHECK(refusal([&] { series("a,b\nx,p\ny,q\n"); }) ==
+        "[columns] t.csv has no column of numbers, expected --values to name one");
+  CHECK(refusal([&] { series("a\n1\n2\n", {.inputs = {"a"}}); }) ==
+        "[columns] t.csv has no column of numbers, expected --values to name one");
+  const auto complete = [](std::string_view text, const ColumnChoice& wishes = {}) {
+    TableFile file("t.csv", text);
+    return misses_nothing(*file, wishes);
+  };
+  CHECK(complete("day,u\n2020-01-01,1\n2020-01-02,2\n"));
+  CHECK(complete("day,u,v\n2020-01-01,1,\n2020-01-02,2,5\n", {.values = {"u"}}));
+  CHECK_FALSE(complete("day,u,v\n2020-01-01,1,\n2020-01-02,2,5\n"));
+  CHECK_FALSE(complete("day,u\n"));
+  CHECK_FALSE(complete("day,u,v\n2020-01-01,1,7\n2020-01-02,2,%\n"));
+}
+
 TEST_CASE("columns: two inputs are found by the names of coordinates, or by the model") {
   for (const char* names : {"lon,lat", "lat,lon", "LNG,Lat", "Longitude,LATITUDE", "x,y", "x2,x1", "northing,easting"})
     CHECK(chosen(std::string(names) + ",t\n1,2,3\n2,3,\n").ends_with(" > t"));
