@@ -60,6 +60,7 @@ std::vector<std::string> FillReport::comments() const {
                                 tally.series == 1 ? "" : fmt::format("of {} series ", tally.turned), tally.turn->ratio,
                                 tally.turn->angle, tally.turned > 1 ? " at most" : ""));
   lines.insert(lines.end(), notes.begin(), notes.end());
+  lines.insert(lines.end(), table.begin(), table.end());
   return lines;
 }
 

@@ -16,7 +16,8 @@ namespace npzoo {
 struct FillReport {
   WeightsUsed weights{};
   TrainingRange range{};
-  ColumnChoice columns{};  // names, for messages
+  ColumnChoice columns{};            // names, for messages
+  std::vector<std::string> table{};  // how a table was understood (see understood.h), for `comments`
   SeriesTally tally{};
   LocalOptions local{};
   std::int64_t combined_ends = 0;  // series whose end was forecast by a combination

@@ -11,6 +11,8 @@
 #include "npzoo/datasets/tables/matching_rows.h"
 #include "npzoo/engine/boundary.h"
 #include "npzoo/engine/io/text.h"
+#include "npzoo/models/applications/tables/lead_on.h"
+#include "npzoo/models/applications/tables/understood.h"
 #include "npzoo/models/training/named_weights.h"
 
 namespace npzoo {
@@ -159,9 +161,10 @@ void take_words_as_covariates(const Table& table, ColumnChoice& wishes) {
         table.format().name());
 }
 
-/// Names the lines of rows without a prediction.
+/// Adds how the table was understood, and names the lines of rows without a prediction.
 FillResult with_lines(const FillTables& tables, FillResult result) {
   const Table& asked = tables.asked();
+  result.report.table = understood(tables);
   if (result.unanswered == 0) return result;
   check(result.unanswered < asked.rows(),
         "{} the prediction is {}, expected a finite number: inputs or values are too large for the model",
@@ -198,12 +201,19 @@ FillTables read_fill_tables(TablesToFill tables) {
   return with_errors([&] {
     take_words_as_covariates(tables.table, tables.columns);
     FillTables read{.table = std::move(tables.table), .targets = std::move(tables.targets), .lonlat = tables.lonlat};
+    const bool complete = !read.targets && !tables.added.any() && misses_nothing(read.table, tables.columns);
     read.columns = read.targets ? choose_columns(read.table, *read.targets, tables.columns)
-                                : choose_columns(read.table, tables.columns, tables.dim_x);
+                   : complete || tables.added.any()
+                       ? choose_series(read.table, tables.columns, tables.dim_x, tables.command)
+                       : choose_columns(read.table, tables.columns, tables.dim_x);
     read.observed = read_numbers(read.table, read.columns, {read.columns.values, tables.complete, {}});
     check_observed(read, !tables.columns.inputs.empty());
     read.groups = read.observed.groups;
-    if (read.targets) {
+    if (complete) read.nothing_to_do = lead_on(read, tables.command);
+    check(!complete || tables.may_be_complete, "[predict] {}", read.nothing_to_do);
+    if (tables.added.any()) {
+      add_rows(read, tables.added);
+    } else if (read.targets) {
       read.at = read_numbers(*read.targets, read.columns, {{}, false, read.observed.forms});
       renumber(read.groups, *read.at);
     }

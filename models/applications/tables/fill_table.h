@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 #include "npzoo/datasets/tables/prediction_rows.h"
 #include "npzoo/datasets/tables/table.h"
 #include "npzoo/datasets/tables/table_writer.h"
+#include "npzoo/models/applications/tables/added_rows.h"
 #include "npzoo/models/applications/tables/covariate_columns.h"
 #include "npzoo/models/applications/tables/fill.h"
 
@@ -22,6 +24,10 @@ struct TablesToFill {
   bool complete = false;                // a missing value is an error
   std::optional<std::int64_t> dim_x{};  // inputs of the model, if it is known already
   bool lonlat = false;                  // the first two inputs are longitude and latitude
+  AddedRows added{};                    // rows to predict instead of `targets`
+  bool may_be_complete = false;         // a table without rows to predict is no error: see `nothing_to_do`
+  /// Writes a command line with more flags, for messages; the flags alone by default.
+  std::function<std::string(const std::string& flags)> command = [](const std::string& flags) { return flags; };
 };
 
 /// Columns of a table as numbers; dates are days (see ColumnForm).
@@ -44,6 +50,7 @@ struct FillTables {
   std::vector<std::vector<double>> truth{};  // of each value column, at the requested rows; empty: none
   std::optional<WithCovariates> covariates{};
   bool lonlat = false;
+  std::string nothing_to_do{};  // why no row is to be predicted, and how to predict others; empty: some are
 
   const Table& asked() const { return targets ? *targets : table; }
   const TableNumbers& asked_numbers() const { return at ? *at : observed; }
@@ -53,7 +60,8 @@ struct FillTables {
 
 /// Chooses columns, reads them, numbers the groups and looks up the truth of each row by its inputs and its group.
 /// Throws Error, naming table, column and line, if a choice is in doubt, a cell is no such number, the rows of the
-/// table are several series, or a column to fill has no value. Inputs that hold words become covariates.
+/// table are several series, a column to fill has no value, or no row is to be predicted. Inputs that hold words become
+/// covariates.
 FillTables read_fill_tables(TablesToFill tables);
 
 /// Predicts as `fill` does. Throws Error, naming the line of the first row, if no row has a finite prediction.

@@ -1,0 +1,97 @@
+#include "npzoo/models/applications/tables/understood.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "npzoo/datasets/series/season.h"
+#include "npzoo/engine/words.h"
+#include "npzoo/models/applications/tables/lead_on.h"
+#include "npzoo/models/applications/tables/own_rows.h"
+#include "npzoo/models/applications/tables/table_ends.h"
+
+namespace npzoo {
+
+namespace {
+
+/// "time, dates from 2026-04-01 to 2026-04-14T23:00:00".
+std::string described_input(const FillTables& tables, std::size_t input) {
+  const ColumnForm& form = tables.observed.forms[input];
+  const auto [low, high] = range_of(tables, input);
+  return fmt::format("{}, {} from {} to {}", tables.columns.inputs[input],
+                     form.kind == ColumnForm::Kind::time ? "dates" : "numbers", form.text(low), form.text(high));
+}
+
+std::string described_steps(const FillTables& tables) {
+  const std::optional<std::string> step = step_of(tables);
+  if (!step) return "steps: not equal";
+  const std::optional<AbsentRows> absent = count_absent(tables);
+  return fmt::format("steps: {}{}", *step, absent ? ", " + text(*absent) : "");
+}
+
+/// The season of the first value in the first group; empty if it is not looked for.
+std::string described_season(const FillTables& tables) {
+  constexpr std::int64_t kFewest = 8, kMostPlaces = 20'000;
+  const std::vector<std::int64_t> rows = rows_of_groups(tables).front();
+  Measurements m{.time_form = tables.observed.forms[0], .time = {}, .y = {}};
+  for (const std::int64_t row : rows) {
+    m.time.push_back(tables.observed.x[static_cast<std::size_t>(row)]);
+    m.y.push_back(tables.observed.y[0][static_cast<std::size_t>(row)]);
+  }
+  const TimeSeries series = order_by_time(std::move(m), 1, "series");
+  const auto known = std::ranges::count_if(series.y, [](double y) { return !std::isnan(y); });
+  if (known < kFewest || series.size() > kMostPlaces) return {};
+  const std::vector<double> periods = find_periods(series.y, likely_periods(series));
+  const std::string of =
+      fmt::format("{}{}", tables.columns.values[0], tables.groups.size() > 1 ? " in the first group" : "");
+  if (periods.empty()) return "season: none found in " + of;
+  return fmt::format("season: {} steps, found in {}", fmt::join(periods, " and "), of);
+}
+
+std::string unused_columns(const FillTables& tables) {
+  const ColumnChoice& c = tables.columns;
+  std::vector<std::string> names;
+  for (const std::string& name : tables.table.header()) {
+    bool used = name.empty() || name == c.group;
+    for (const auto* chosen : {&c.inputs, &c.values, &c.covariates, &c.date})
+      used = used || std::ranges::count(*chosen, name) > 0;
+    if (!used) names.push_back(name);
+  }
+  return names.empty() ? "" : fmt::format("columns not used: {}", fmt::join(names, ", "));
+}
+
+}  // namespace
+
+MissingCells missing_cells(const FillTables& tables, std::size_t value) {
+  MissingCells cells;
+  cells.all = std::ssize(tables.observed.y[value]);
+  cells.missing = std::ranges::count_if(tables.observed.y[value], [](double y) { return std::isnan(y); });
+  return cells;
+}
+
+std::vector<std::string> understood(const FillTables& tables) {
+  std::vector<std::string> lines;
+  const std::int64_t rows = tables.table.rows();
+  const std::size_t inputs = tables.observed.forms.size();
+  std::string of_rows = fmt::format("rows: {}", rows);
+  for (std::size_t i = 0; i < std::min(inputs, tables.columns.inputs.size()) && rows > 0; ++i)
+    of_rows += fmt::format("{} {}", i == 0 ? "," : ";", described_input(tables, i));
+  lines.push_back(of_rows);
+  const bool steps = step_of(tables).has_value();
+  if (tables.columns.inputs.size() == 1 && tables.columns.covariates.empty() && rows > 1)
+    lines.push_back(described_steps(tables));
+  std::string missing;
+  for (std::size_t v = 0; v < tables.columns.values.size(); ++v) {
+    const MissingCells cells = missing_cells(tables, v);
+    missing += fmt::format("{}{} of {} values of {}", v == 0 ? "missing: " : ", ", cells.missing, cells.all,
+                           tables.columns.values[v]);
+  }
+  lines.push_back(missing);
+  if (const std::string season = steps ? described_season(tables) : ""; !season.empty()) lines.push_back(season);
+  if (const std::string unused = unused_columns(tables); !unused.empty()) lines.push_back(unused);
+  return lines;
+}
+
+}  // namespace npzoo
