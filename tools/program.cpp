@@ -16,6 +16,7 @@
 #include "tools/cli/command_line.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/messages.h"
+#include "tools/cli/own_program.h"
 
 namespace npzoo::tools {
 
@@ -59,6 +60,7 @@ int no_memory(const char* what) {
 
 int run_npzoo(int argc, const char* const* argv) {
   reserve_standard_streams();
+  set_command_line(argc, argv);
   std::signal(SIGXFSZ, SIG_IGN);  // a file that would grow too large is an error like a full disk
   end_tidily_on_signals();
   // Nobody may be reading the progress of what goes to a file: that goes on.

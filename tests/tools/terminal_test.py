@@ -44,7 +44,7 @@ def long_commands_show_progress():
     steps = ["--protocol", protocol, "--steps", 2]
     commands = {
         "known rbf": ["oracle", protocol, "--tasks", 2], "eval rbf": ["eval", "--checkpoint", checkpoint(), "--batches", 2],
-        "predict": predict_args(), "stream": ["stream", "--checkpoint", checkpoint("streaming", "tnp/gp-rbf", "cmanp", steps=2, batch=2), *predict_args()[6:]], "gradcheck": ["gradcheck", "concat"],
+        "stream": ["stream", "--checkpoint", checkpoint("streaming", "tnp/gp-rbf", "cmanp", steps=2, batch=2), *predict_args()[6:]], "gradcheck": ["gradcheck", "concat"],
         "parity": ["parity", GOLDEN / "cnp.a.safetensors"], "warm-up": ["bench", "train-step", *steps, "--model", "cnp"],
         "bench": ["bench", "forward", *steps, "--model", "cnp"], "bench ": ["bench", "data", *steps],
         "bench attention": ["bench", "attention", "--queries", 3, "--repeats", 1],
@@ -62,7 +62,7 @@ def a_bar_in_passing_is_erased():
     space = write("space.toml", "".join(f'[[axis]]\nname = "{name}"\nlow = 0\nhigh = 1\n' for name in "abc"))
     rows = "".join(f"0.{i},0.{9 - i},0.{i * 7 % 10},{i}\n" for i in range(9))
     commands = {"optimise": ["optimise", "--space", space, "--tell", write("tell.csv", "a,b,c,value\n" + rows), "--gaussian-process"],
-                "plot": ["plot", "--checkpoint", checkpoint(), "--out", HERE / "plot.svg"],
+                "plot": ["plot", "--checkpoint", checkpoint(), "--out", HERE / "plot.svg"], "predict": predict_args(),
                 "sample": ["sample", small_protocol(), "--tasks", 3, "--out", HERE / "sample.csv"]}
     for label, args in commands.items():
         shown = on_a_terminal(*args)[1]

@@ -95,7 +95,7 @@ std::vector<std::string> candidates(const Flags& program, std::string_view line)
     if (named != below.end()) command = *named;
   }
 
-  const auto list = [](const Flag& flag) { return flag.type() == FlagType::texts && !flag.repeats(); };
+  const auto list = [](const Flag& flag) { return flag.type() == FlagType::texts && flag.is_list(); };
   if (open) return completed(last, values_of(*open, program, command), list(*open));
   if (const std::size_t equals = last.find('='); last.starts_with("--") && equals != last.npos) {
     const std::optional<Flag> flag = find_flag(command, last.substr(0, equals));

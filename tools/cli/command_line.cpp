@@ -21,14 +21,22 @@ namespace {
 
 constexpr int kWrongUsage = 2;
 
-/// "--flag=" is for CLI11 a flag whose value is the next argument.
-void check_values_given(int argc, const char* const* argv) {
+/// "--flag=" is for CLI11 a flag whose value is the next argument. This makes an empty one of it.
+std::vector<const char*> with_empty_values(int argc, const char* const* argv, std::vector<std::string>& kept) {
+  std::vector<const char*> words(argv, argv + std::min(argc, 1));
+  kept.reserve(static_cast<std::size_t>(argc));
+  bool flags = true;
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
-    if (word == "--") return;
-    if (word.starts_with("--") && word.find('=') + 1 == word.size())
-      throw CLI::ArgumentMismatch(fmt::format("{} found, expected a value after it", excerpt(word)));
+    flags = flags && word != "--";
+    if (flags && word.starts_with("--") && word != "--=" && word.find('=') + 1 == word.size()) {
+      words.push_back(kept.emplace_back(word.substr(0, word.size() - 1)).c_str());
+      words.push_back("");
+    } else {
+      words.push_back(argv[i]);
+    }
   }
+  return words;
 }
 
 /// Whether nothing is wrong but that the name of a command is missing, as in "npzoo" and "npzoo bench".
@@ -47,8 +55,9 @@ bool is_silent(const std::optional<Launcher>& launcher) {
 /// An exit status if there is nothing more to do. A silent process prints nothing.
 std::optional<int> parse(CLI::App& app, int argc, const char* const* argv, bool silent = false) {
   try {
-    check_values_given(argc, argv);
-    app.parse(argc, argv);
+    std::vector<std::string> kept;
+    const std::vector<const char*> words = with_empty_values(argc, argv, kept);
+    app.parse(static_cast<int>(words.size()), words.data());
     return {};
   } catch (const CLI::Success& e) {
     return silent ? 0 : app.exit(e);
@@ -101,7 +110,7 @@ CLI::App& add_command(CLI::App& app, const NamedCommand& command) {
 
 CommandLine::CommandLine(std::span<const NamedCommand> all)
     : app_(std::make_unique<CLI::App>(
-          "npzoo trains neural processes and predicts with them, on its own autograd engine.", "npzoo")) {
+          "npzoo fills gaps in tables, draws maps, makes forecasts and completes images, with neural processes.", "npzoo")) {
   app_->formatter(std::make_shared<HelpFormatter>());
   app_->set_version_flag("--version", std::string("npzoo ") + kVersion);
   flags()

@@ -112,7 +112,8 @@ class ConfigFile {
     check(!values.empty(), "{}: {} is empty, expected {}", where_, full, takes.words);
     const bool off = flag.type() == FlagType::flag && values[0] == "false";
     if (flag.given() || off) return;  // the command line wins
-    if (takes.list && !flag.repeats()) values = {fmt::format("{}", fmt::join(values, ","))};
+    if (takes.list && !flag.repeats() && node.is_array())
+      for (std::string& value : values) value = list_element(value);
     try {
       flag.set(std::move(values));
     } catch (const Error& e) {

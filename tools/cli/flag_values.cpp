@@ -34,6 +34,21 @@ std::optional<std::int64_t> whole_of(const std::string& text, const Whole& range
   return static_cast<std::int64_t>(*value);
 }
 
+/// Reads an element of a list between quotes, which begins at `begin`, into `part`, and returns the place behind it.
+/// Nothing, `npos`, if no quote ends it before a comma or the end of the list.
+std::size_t end_of_quoted(const std::string& list, std::size_t begin, std::string& part) {
+  for (std::size_t i = begin + 1; i < list.size(); ++i) {
+    if (list[i] != '"') {
+      part += list[i];
+    } else if (i + 1 < list.size() && list[i + 1] == '"') {
+      part += list[++i];
+    } else {
+      return i + 1 == list.size() || list[i + 1] == ',' ? i + 1 : list.npos;
+    }
+  }
+  return list.npos;
+}
+
 }  // namespace
 
 std::int64_t parse_whole(const std::string& text, const Whole& range) {
@@ -95,11 +110,23 @@ std::string parse_choice(const std::string& text, const std::vector<std::string>
 std::vector<std::string> parse_list(const std::string& list) {
   std::vector<std::string> parts;
   for (std::size_t begin = 0;;) {
-    const std::size_t comma = list.find(',', begin);
-    parts.push_back(list.substr(begin, comma - begin));
-    if (comma == std::string::npos) return parts;
-    begin = comma + 1;
+    std::string part;
+    std::size_t end = begin < list.size() && list[begin] == '"' ? end_of_quoted(list, begin, part) : list.npos;
+    if (end == list.npos) {
+      end = std::min(list.find(',', begin), list.size());
+      part = list.substr(begin, end - begin);
+    }
+    parts.push_back(std::move(part));
+    if (end == list.size()) return parts;
+    begin = end + 1;
   }
+}
+
+std::string list_element(const std::string& text) {
+  if (text.find(',') == text.npos && !text.starts_with('"')) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted.append(c == '"' ? 2 : 1, c);
+  return quoted + '"';
 }
 
 }  // namespace npzoo::tools

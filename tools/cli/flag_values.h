@@ -31,7 +31,9 @@ std::int64_t parse_bytes(const std::string& text);
 std::string parse_text(const std::string& text);
 std::string parse_choice(const std::string& text, const std::vector<std::string>& choices);
 
-/// Splits a list at its commas.
+/// Splits a list at its commas. Quotes around an element protect its commas: `a,"b, in °C"`; "" within them is a quote.
 std::vector<std::string> parse_list(const std::string& list);
+/// An element as parse_list reads it.
+std::string list_element(const std::string& text);
 
 }  // namespace npzoo::tools

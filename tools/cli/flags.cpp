@@ -58,6 +58,10 @@ FlagType Flag::type() const {
 }
 
 bool Flag::repeats() const { return option_->get_expected_max() > 1; }
+bool Flag::is_list() const {
+  const FlagType of = type();
+  return !repeats() && (of == FlagType::texts || of == FlagType::wholes || of == FlagType::numbers);
+}
 bool Flag::is_word() const { return option_->get_lnames().empty(); }
 bool Flag::in_files() const { return option_->get_configurable(); }
 bool Flag::needed() const { return option_->get_required(); }
@@ -96,7 +100,8 @@ Flag Flags::add_value(const std::string& name, const std::string& help, Value va
   const auto read = [name, value](const CLI::results_t& texts) {
     try {
       if (value.clear) value.clear();
-      for (const std::string& text : value.clear ? parse_list(texts.at(0)) : texts) value.set(text);
+      for (const std::string& text : texts)
+        for (const std::string& part : value.clear ? parse_list(text) : std::vector{text}) value.set(part);
     } catch (const Error& e) {
       throw CLI::ValidationError(name, e.what());
     }
@@ -104,6 +109,7 @@ Flag Flags::add_value(const std::string& name, const std::string& help, Value va
   };
   const std::string shown = value.shown;
   CLI::Option* option = app_->add_option(name, read, help, !shown.empty(), [shown] { return shown; });
+  if (value.clear) option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);  // a list may be given in parts
   return Flag(*option->type_name(std::ranges::find(kTypeNames, value.type, &TypeName::type)->name));
 }
 

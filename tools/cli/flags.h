@@ -30,6 +30,8 @@ class Flag {
   Flag excludes(const Flag& other);
   /// Any number of them may be given, each with one value.
   bool repeats() const;
+  /// Takes elements with commas between them.
+  bool is_list() const;
   /// No file of options has it.
   Flag not_in_files();
 
@@ -60,8 +62,8 @@ class Flag {
   CLI::Option* option_;
 };
 
-/// The flags of a command, and the commands whose names may follow its own. The variables that flags are read into must
-/// live as long as the command line.
+/// The flags of a command, and the commands whose names may follow its own. A list may be given in parts, by commas or
+/// by the flag several times. The variables that flags are read into must live as long as the command line.
 class Flags {
  public:
   explicit Flags(CLI::App& app) : app_(&app) {}
@@ -69,6 +71,10 @@ class Flags {
   template <class T>
   Flag text(const std::string& name, T& value, const std::string& help) {
     return add(name, value, help, FlagType::text, parse_text);
+  }
+  /// May also be empty, as `--mark ''`.
+  Flag text_or_none(const std::string& name, std::optional<std::string>& value, const std::string& help) {
+    return add(name, value, help, FlagType::text, [](const std::string& text) { return text; });
   }
   Flag texts(const std::string& name, std::vector<std::string>& value, const std::string& help) {
     return add(name, value, help, FlagType::texts, parse_text);

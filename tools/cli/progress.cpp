@@ -215,10 +215,14 @@ void Progress::finish() {
   if (finished_) return;
   end_watch();
   const auto now = now_();
-  if (style_ == Style::kBar) {
+  const bool shown_before = shown_done_ >= 0;
+  if (style_ == Style::kBar && passing_) {
+    put(std::string(kEraseLine), out_);
+    std::fflush(out_);
+  } else if (style_ == Style::kBar) {
     draw_bar(now);
     std::fputc('\n', out_);
-  } else if (style_ == Style::kLines && shown_done_ != status_.done) {
+  } else if (style_ == Style::kLines && shown_done_ != status_.done && (shown_before || !passing_)) {
     print_line(now);
   }
   finished_ = true;

@@ -48,7 +48,7 @@ class Progress {
     std::string unit = "steps";
     std::int64_t start = 0;        // units done before, e.g. by the run that this one resumes
     std::optional<Style> style{};  // where not given: style_for(out)
-    bool passing = false;          // a part of something longer: its bar is erased in the end, and no line is owed
+    bool passing = false;          // its bar is erased in the end, and a short task prints no line
     std::chrono::milliseconds line_gap{
         2000};  // lines of a log are at least this far apart, so that a short task prints one
     std::FILE* out = stderr;

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "npzoo/engine/io/safetensors_header.h"
 #include "npzoo/engine/words.h"
+#include "tools/cli/own_program.h"
 
 namespace npzoo::tools {
 
@@ -27,14 +29,35 @@ Chosen chosen_command(const Flags& program) {
   return chosen;
 }
 
+/// Words that people try as commands.
+struct NamedUse {
+  std::string_view word, command;
+};
+constexpr NamedUse kUses[] = {{"forecast", "predict TABLE --horizon 12"}, {"fill", "predict TABLE"},
+                              {"impute", "predict TABLE"},                {"interpolate", "predict TABLE"},
+                              {"map", "predict TABLE --grid 100x80"},     {"grid", "predict TABLE --grid 100x80"}};
+
+/// The flag that a word is, if it takes a list.
+bool takes_list(const Flags& command, const std::string& word) {
+  if (!word.starts_with("--")) return false;
+  for (const Flag& flag : command.all())
+    if (!flag.is_word() && flag.name() == word.substr(2)) return flag.is_list();
+  return false;
+}
+
 std::string unknown_word(const Flags& program, const Chosen& chosen, const std::vector<std::string>& words) {
   const std::vector<std::string> commands = command_names(chosen.flags);
   const auto is_flag = [](const std::string& word) { return word.starts_with('-'); };
   const auto name = std::ranges::find_if_not(words, is_flag);
+  if (!commands.empty() && name != words.end() && chosen.path.empty())
+    if (const auto use = std::ranges::find(kUses, *name, &NamedUse::word); use != std::end(kUses))
+      return fmt::format("there is no command {}, use npzoo {}", excerpt(*name), use->command);
   if (!commands.empty() && name != words.end())
     return fmt::format("there is no command {}{}", excerpt(*name), expected_words(*name, commands));
   const std::string& word = words.front();
-  if (!is_flag(word)) return fmt::format("{} found, expected no further argument", excerpt(word));
+  if (!is_flag(word))
+    return fmt::format("{} found, expected no further argument{}", excerpt(word),
+                       split_list_hint(chosen.flags, command_words(), words));
   std::vector<std::string> flags = flag_names(chosen.flags);
   for (const std::string& name : flag_names(program))
     if (std::ranges::find(flags, name) == flags.end()) flags.push_back(name);
@@ -57,6 +80,20 @@ std::vector<std::string> flag_names(const Flags& flags) {
   for (const Flag& flag : flags.all())
     if (!flag.is_word()) names.push_back(fmt::format("--{}", flag.name()));
   return names;
+}
+
+std::string split_list_hint(const Flags& command, std::span<const std::string> line,
+                            std::span<const std::string> words) {
+  for (std::size_t i = 0; i + 2 < line.size(); ++i) {
+    if (!takes_list(command, line[i])) continue;
+    std::string joined = line[i + 1];
+    std::size_t next = i + 2;
+    for (; next < line.size() && std::ranges::count(words, line[next]) > 0 && !std::filesystem::exists(line[next]);
+         ++next)
+      joined += ',' + line[next];
+    if (next > i + 2) return fmt::format("; lists have commas: {} {}", line[i], joined);
+  }
+  return "";
 }
 
 std::string usage_error(const Flags& program, UsageProblem problem) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,11 @@ struct UsageProblem {
   std::vector<std::string> unknown;  // words that nothing takes
   bool wrong_value = false;
 };
+
+/// "; lists have commas: --quantiles 0.1,0.9" if one of these words of the command line stands behind the value of a
+/// flag that takes a list; empty otherwise.
+std::string split_list_hint(const Flags& command, std::span<const std::string> line,
+                            std::span<const std::string> words);
 
 /// Describes the fault of a command line in one line. Unknown words come before missing ones: they may be misspelt.
 std::string usage_error(const Flags& program, UsageProblem problem);
