@@ -17,6 +17,8 @@ namespace npzoo {
 
 namespace {
 
+std::string name_of(MarkNames names, std::size_t mark) { return names.empty() ? fmt::format("{}", mark) : names[mark]; }
+
 constexpr double kUnseen = 0.5, kNan = std::numeric_limits<double>::quiet_NaN();
 
 double observed_time(std::span<const EventSequence> sequences) {
@@ -81,9 +83,13 @@ class HawkesFit {
   }
   double likelihood(std::span<const double> values) const { return total(*process(values), sequences_); }
 
+  /// Whether the curvature of the likelihood, a number for each pair of parameters, is affordable.
+  bool is_precise() const { return m_ <= static_cast<std::size_t>(kMostPreciseMarks); }
+
   void maximise() {
-    constexpr int kExpectations = 100;
-    for (int i = 0; i < kExpectations; ++i) expect();
+    constexpr int kExpectations = 100, kAlone = 300;
+    for (int i = 0; i < (is_precise() ? kExpectations : kAlone); ++i) expect();
+    if (!is_precise()) return;
     constexpr int kSteps = 40;
     for (int i = 0; i < kSteps && newton(); ++i) throw_if_stopped();
   }
@@ -92,6 +98,7 @@ class HawkesFit {
 
   /// The standard error of each value; NaN if the likelihood does not depend on it.
   std::vector<double> standard_errors() const {
+    if (!is_precise()) return std::vector<double>(values_.size(), kNan);
     const std::vector<std::size_t> inner = inner_parameters();
     const Curvature c = curvature(inner);
     std::vector<double> errors(values_.size(), kNan);
@@ -225,13 +232,13 @@ class HawkesFit {
 
 }  // namespace
 
-FittedProcess fit_poisson(std::span<const EventSequence> sequences, std::int64_t marks) {
+FittedProcess fit_poisson(std::span<const EventSequence> sequences, std::int64_t marks, MarkNames names) {
   const double observed = observed_time(sequences);
   const auto process = Poisson::fitted(sequences, marks);
   FittedProcess fitted{.process = process, .parameters = {}, .text = {}};
   for (std::size_t k = 0; k < process->rates().size(); ++k) {
     const double rate = process->rates()[k];
-    fitted.parameters.push_back({fmt::format("rate {}", k), rate, std::sqrt(rate / observed)});
+    fitted.parameters.push_back({"rate " + name_of(names, k), rate, std::sqrt(rate / observed)});
   }
   fitted.text = fmt::format("kind = \"poisson\"\nrates = [{}]\n", fmt::join(process->rates(), ", "));
   std::vector<bool> seen(process->rates().size());
@@ -242,7 +249,7 @@ FittedProcess fit_poisson(std::span<const EventSequence> sequences, std::int64_t
 }
 
 FittedProcess fit_clock_poisson(std::span<const EventSequence> sequences, std::int64_t marks, double period,
-                                std::int64_t parts) {
+                                std::int64_t parts, MarkNames names) {
   static_cast<void>(observed_time(sequences));
   check(period > 0 && parts >= 1, "[events] a period of {} with {} parts found, expected numbers above 0", period,
         parts);
@@ -263,7 +270,7 @@ FittedProcess fit_clock_poisson(std::span<const EventSequence> sequences, std::i
     unseen += rates[i] < kUnseen;
     rates[i] = count / shown;
     fitted.parameters.push_back(
-        {fmt::format("rate {}, part {}", i / size, i % size), rates[i], std::sqrt(count) / shown});
+        {fmt::format("rate {}, part {}", name_of(names, i / size), i % size), rates[i], std::sqrt(count) / shown});
   }
   fitted.text = fmt::format("kind = \"clock-poisson\"\nperiod = {}\nrates = {}\n", period, matrix(rates, size));
   fitted.process = std::make_shared<const ClockPoisson>(period, parts, std::move(rates));
@@ -271,7 +278,7 @@ FittedProcess fit_clock_poisson(std::span<const EventSequence> sequences, std::i
   return fitted;
 }
 
-FittedProcess fit_hawkes(std::span<const EventSequence> sequences, std::int64_t marks) {
+FittedProcess fit_hawkes(std::span<const EventSequence> sequences, std::int64_t marks, MarkNames names) {
   HawkesFit fit(sequences, marks);
   fit.maximise();
   const std::vector<double>& values = fit.values();
@@ -280,9 +287,10 @@ FittedProcess fit_hawkes(std::span<const EventSequence> sequences, std::int64_t 
   FittedProcess fitted{.process = fit.process(values), .parameters = {}, .text = {}};
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::size_t pair = i - m;
-    const std::string name = i < m                    ? fmt::format("baseline {}", i)
+    const std::string name = i < m                    ? "baseline " + name_of(names, i)
                              : i + 1 == values.size() ? std::string("decay")
-                                                      : fmt::format("excitation of {} by {}", pair / m, pair % m);
+                                                      : fmt::format("excitation of {} by {}", name_of(names, pair / m),
+                                                                    name_of(names, pair % m));
     fitted.parameters.push_back({name, values[i], errors[i]});
   }
   const std::span<const double> all = values;

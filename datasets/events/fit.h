@@ -26,17 +26,21 @@ struct FittedProcess {
 };
 
 // All throw Error if there is no event, or if no time is observed. `marks` is M; each sequence is observed from time 0
-// to its end.
+// to its end. `names` are those of the marks in the names of parameters; empty: 0 … M − 1.
+
+using MarkNames = std::span<const std::string>;
 
 /// Homogeneous rates. A mark that was never seen has the rate of half an event.
-FittedProcess fit_poisson(std::span<const EventSequence> sequences, std::int64_t marks);
+FittedProcess fit_poisson(std::span<const EventSequence> sequences, std::int64_t marks, MarkNames names = {});
 /// Rates that repeat after `period`, constant in each of its equal `parts`. Parts without an event count as half of
 /// one.
 FittedProcess fit_clock_poisson(std::span<const EventSequence> sequences, std::int64_t marks, double period,
-                                std::int64_t parts);
+                                std::int64_t parts, MarkNames names = {});
 /// Exponential kernels with one decay for all pairs of marks: expectation maximisation (Veen and Schoenberg, JASA
-/// 2008), then Newton's method on the logarithms of parameters. Time is linear in the events and grows with the fourth
-/// power of M. Throws Interrupted after a request to stop.
-FittedProcess fit_hawkes(std::span<const EventSequence> sequences, std::int64_t marks);
+/// 2008), then, of at most kMostPreciseMarks marks, Newton's method on the logarithms of parameters. Time is linear in
+/// the events and grows with the fourth power of M; with more marks with the square, and there are no standard errors.
+/// Throws Interrupted after a request to stop.
+FittedProcess fit_hawkes(std::span<const EventSequence> sequences, std::int64_t marks, MarkNames names = {});
+inline constexpr std::int64_t kMostPreciseMarks = 12;
 
 }  // namespace npzoo

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "npzoo/datasets/events/event_tasks.h"
+#include "npzoo/datasets/events/table.h"
 #include "npzoo/datasets/scores.h"
 
 namespace npzoo {
@@ -18,6 +19,9 @@ Estimate ratio_of_sums(std::span<const double> sums, std::span<const double> cou
 /// tasks of an evaluation. No model beats it in expectation. Throws Error if the tasks are not simulated.
 Estimate true_log_likelihood(const EventTasks& config, std::int64_t tasks, std::uint64_t seed);
 
+/// Writes how a table of events is read, as keys of TOML: those that differ from the usual form.
+std::string event_form_text(const EventTableForm& form);
+
 /// A table of events under a process.
 struct ProcessScores {
   std::string process;
@@ -27,10 +31,9 @@ struct ProcessScores {
   std::string warning{};    // of times that seem not to begin at the start of observation; may be empty
 };
 
-/// `process` is a TOML file as read_process has it. It may have `start` and `end`, from and until when each sequence is
-/// observed (otherwise from time 0 until its last event), and `least_gap`, by which equal times are moved apart. The
-/// table's columns are sequence, time and mark, which one of one mark need not have.
-/// Throws Error as read_event_table does, and where a sequence is impossible.
+/// `process` is a TOML file as read_process has it, which may have the keys of `event_form_text`. Without them each
+/// sequence is observed from time 0 until its last event, and the table's columns are sequence, time and mark, which
+/// one of one mark need not have. Throws Error as read_event_table does, and where a sequence is impossible.
 ProcessScores score_events(const std::filesystem::path& table, const std::filesystem::path& process);
 
 }  // namespace npzoo

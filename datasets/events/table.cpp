@@ -38,6 +38,15 @@ std::string list_of_marks(const EventTableForm& form) {
 
 /// Puts events where they belong.
 class EventCollector {
+  struct Row {
+    double time = 0;  // in the form's unit
+    std::int64_t mark = 0, line = 0;
+  };
+  struct Sequence {
+    std::string name;
+    std::vector<Row> rows;
+  };
+
  public:
   /// Positions of the columns. Without one of sequences there is one sequence, without one of marks one mark.
   EventCollector(const TableFormat& format, const EventTableForm& form, std::size_t time,
@@ -48,33 +57,24 @@ class EventCollector {
   }
 
   void add(const EventCells& cells, std::int64_t line) {
-    const double read = number(cells.time, time_, line) / form_.unit;
+    const double time = number(cells.time, time_, line) / form_.unit;
     const std::string name(trim(cells.sequence));
     check(!name.empty(), "[{}:{}] the sequence has no name, expected one in every row", format_.name(), line);
     const auto [found, is_new] = by_name_.try_emplace(name, all_.size());
-    if (is_new) {
-      all_.push_back({.name = name, .events = {}, .start = form_.from_first_event ? read : form_.start});
-      last_.push_back(-1);  // below all times
-    }
-    const double start = all_[found->second].start, time = read - start;
-    EventSequence& events = all_[found->second].events;
-    check_time(time, start, last_[found->second], cells.time, line);
-    last_[found->second] = time;
-    check(events.events() < PointProcess::kMostEvents,
+    if (is_new) all_.push_back({.name = name, .rows = {}});
+    if (!form_.from_first_event) check_time(time, form_.start, cells.time, line);
+    std::vector<Row>& rows = all_[found->second].rows;
+    check(std::ssize(rows) < PointProcess::kMostEvents,
           "[{}:{}] sequence {} has one more event, expected at most {} events", format_.name(), line, in_quotes(name),
           PointProcess::kMostEvents);
-    const double moved = events.times.empty() ? time : std::max(time, events.times.back() + form_.least_gap);
-    if (!events.times.empty() && moved <= events.times.back())
-      refuse(cells.time, time_, line,
-             fmt::format("a time small enough to differ from the one before by {}", form_.least_gap * form_.unit));
-    events.times.push_back(moved);
-    events.marks.push_back(mark_ ? read_mark(cells.mark, line) : 0);
-    events.end = std::max(form_.end.value_or(start) - start, events.times.back());
+    rows.push_back({time, mark_ ? read_mark(cells.mark, line) : 0, line});
   }
 
   EventTable finish() {
     check(!all_.empty(), "[{}] has no events, expected at least one", format_.name());
-    return {std::move(all_), parser_.form(time_)};
+    EventTable table{.sequences = {}, .times = parser_.form(time_)};
+    for (Sequence& sequence : all_) table.sequences.push_back(in_order(sequence, table));
+    return table;
   }
 
  private:
@@ -86,19 +86,57 @@ class EventCollector {
     return value;
   }
 
-  void check_time(double time, double start, double last, std::string_view cell, std::int64_t line) const {
-    const auto shown = [&](double value) { return parser_.form(time_).text((value + start) * form_.unit); };
-    if (time < 0 && !form_.from_first_event) refuse(cell, time_, line, fmt::format("a time of {} or more", shown(0)));
-    if (form_.end && time > *form_.end - start)
+  std::string shown(double time) const { return parser_.form(time_).text(time * form_.unit); }
+
+  /// `time` as the table has it.
+  void check_time(double time, double start, std::string_view cell, std::int64_t line) const {
+    if (time < start && !form_.from_first_event)
+      refuse(cell, time_, line, fmt::format("a time of {} or more", shown(start)));
+    if (form_.end && time > *form_.end)
       refuse(cell, time_, line, fmt::format("at most the end, {}", *form_.end * form_.unit));
-    if (time > kLatestEvent)
+    if (time - start > kLatestEvent)
       refuse(cell, time_, line, fmt::format("at most {:g}", (start + kLatestEvent) * form_.unit));
+  }
+
+  /// A row that comes after another one of its sequence.
+  void check_order(const Row& row, const Row& before) const {
     const bool may_equal = form_.least_gap > 0;
-    if (may_equal ? time < last : time <= last)
-      refuse(
-          cell, time_, line,
-          fmt::format("{} {}, the time of the previous event of the sequence{}", may_equal ? "at least" : "more than",
-                      shown(last), time == last ? ": move the later one by a little, or give a least_gap" : ""));
+    if (row.time > before.time || (may_equal && row.time == before.time)) return;
+    const std::string hint = row.time == before.time ? ": move the later one by a little, or give a least_gap"
+                             : form_.either_order    ? ": sort the rows by time, or name the column of sequences"
+                                                     : "";
+    refuse(shown(row.time), time_, row.line,
+           fmt::format("{} {}, the time of the previous event of the sequence{}", may_equal ? "at least" : "more than",
+                       shown(before.time), hint));
+  }
+
+  /// Returns the events of a sequence in the order of time, and empties it.
+  NamedSequence in_order(Sequence& sequence, EventTable& table) const {
+    std::vector<Row> rows = std::move(sequence.rows);
+    const bool descends =
+        rows.front().time > rows.back().time && std::ranges::is_sorted(rows, std::ranges::greater(), &Row::time);
+    if (form_.either_order && descends) {
+      std::ranges::reverse(rows);
+      ++table.reversed;
+    }
+    double start = form_.from_first_event ? rows.front().time : form_.start;
+    if (form_.from_first_event && form_.from_midnight) start = std::floor(start * form_.unit) / form_.unit;
+    NamedSequence named{.name = sequence.name, .events = {}, .start = start};
+    EventSequence& events = named.events;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (i > 0) check_order(rows[i], rows[i - 1]);
+      if (form_.from_first_event) check_time(rows[i].time, start, shown(rows[i].time), rows[i].line);
+      const double time = rows[i].time - start,
+                   moved = i == 0 ? time : std::max(time, events.times.back() + form_.least_gap);
+      if (i > 0 && moved <= events.times.back())
+        refuse(shown(rows[i].time), time_, rows[i].line,
+               fmt::format("a time small enough to differ from the one before by {}", form_.least_gap * form_.unit));
+      table.moved += moved > time;
+      events.times.push_back(moved);
+      events.marks.push_back(rows[i].mark);
+    }
+    events.end = std::max(form_.end.value_or(start) - start, events.times.back());
+    return named;
   }
 
   std::int64_t read_mark(std::string_view cell, std::int64_t line) {
@@ -127,8 +165,7 @@ class EventCollector {
   std::size_t time_;
   std::optional<std::size_t> mark_;
   std::map<std::string, std::int64_t, std::less<>> mark_of_name_;
-  std::vector<NamedSequence> all_;
-  std::vector<double> last_;  // time of each, as it was read
+  std::vector<Sequence> all_;
   std::unordered_map<std::string, std::size_t> by_name_;
 };
 

@@ -10,6 +10,9 @@
 
 namespace npzoo {
 
+/// Classes that models of events can have.
+inline constexpr std::int64_t kMostMarks = 65'536;
+
 /// How a table of events is written, one row an event. Rows of a sequence come in the order of time; those of several
 /// may be mixed.
 struct EventTableForm {
@@ -23,6 +26,8 @@ struct EventTableForm {
   double start = 0;      // in that unit: when observation begins; it is subtracted from times and `end`
   /// Observation of each sequence begins with its first event. Times may then be dates, which count as days.
   bool from_first_event = false;
+  bool from_midnight = false;  // with `from_first_event`, of dates: with the midnight before it
+  bool either_order = false;   // the rows of a sequence may also come newest first, as in logs and catalogues
 };
 
 /// The latest time after `start`, in the table's unit of time: float32 holds its square.
@@ -37,6 +42,8 @@ struct NamedSequence {
 struct EventTable {
   std::vector<NamedSequence> sequences;  // in the order in which they appear
   ColumnForm times;                      // how their column writes times
+  std::int64_t reversed = 0;             // sequences whose rows came newest first
+  std::int64_t moved = 0;                // events that `least_gap` moved
 };
 
 /// Warns if observation seems not to begin at time 0, as with seconds since 1970: every sequence's first event comes

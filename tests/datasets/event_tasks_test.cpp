@@ -87,6 +87,25 @@ TEST_CASE("events: a table's sequences") {
         "times");
 }
 
+TEST_CASE("events: rows of a sequence may come newest first") {
+  const TemporaryDirectory directory;
+  const std::string text = "sequence,time,mark\na,9,1\nb,1,0\na,4,0\na,4,2\nb,3,1\na,2,0\n";
+  const EventTable table =
+      read_event_table(event_file(directory, text), {.marks = 3, .least_gap = 0.5, .either_order = true});
+  CHECK(table.reversed == 1);
+  CHECK(table.moved == 1);
+  CHECK(table.sequences[0].events.times == std::vector<double>{2, 4, 4.5, 9});
+  CHECK(table.sequences[0].events.marks == std::vector<std::int64_t>{0, 2, 0, 1});
+  CHECK(table.sequences[1].events.times == std::vector<double>{1, 3});
+  CHECK(event_refusal("sequence,time\na,3\na,1\na,2\n", {.either_order = true}) ==
+        "[e.csv:3] column \"time\" holds \"1\", expected more than 3, the time of the previous event of the sequence: "
+        "sort "
+        "the rows by time, or name the column of sequences");
+  const auto midnight = read_events("sequence,time\na,2024-01-02T06:00\na,2024-01-02T18:00\n",
+                                    {.from_first_event = true, .from_midnight = true});
+  CHECK(midnight[0].events.times == std::vector<double>{0.25, 0.75});
+}
+
 TEST_CASE("events: impossible tables are errors") {
   const std::string head = "sequence,time,mark\na,1,0\n";
   CHECK(

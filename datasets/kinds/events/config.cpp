@@ -147,6 +147,7 @@ std::optional<double> read_end(TomlReader& data) {
 void read_own(TomlReader& data, EventFile& file) {
   file.checksum = data.text("checksum", "checksum of the bytes of an own table: a changed table is an error");
   file.form.from_first_event = true;
+  file.form.either_order = true;
   if (data.has("mark_names")) {
     file.form.mark_names = data.texts("mark_names", "how the table writes each class of events");
     data.expect(std::ssize(file.form.mark_names) == file.form.marks, "mark_names",

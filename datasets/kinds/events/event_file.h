@@ -8,9 +8,6 @@
 
 namespace npzoo {
 
-/// Classes that models of events can have.
-inline constexpr std::int64_t kMostMarks = 65'536;
-
 /// A file of recorded events, how it is read, and how it is divided.
 struct EventFile {
   enum class Kind : std::uint8_t { table, jodie, own };

@@ -12,6 +12,7 @@
 #include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/io/text.h"
+#include "npzoo/engine/words.h"
 #include "npzoo/models/applications/application_call.h"
 
 namespace npzoo {
@@ -36,6 +37,10 @@ EventTableForm form_of(const ColumnChoice& wishes, const EventTasks& config) {
 
 EventData with_warnings(EventTableForm form, EventTable table) {
   EventData data{.form = std::move(form), .sequences = std::move(table.sequences), .times = table.times};
+  if (table.reversed > 0)
+    data.warnings.push_back({"order", fmt::format("the rows of {} come newest first: npzoo reads them in the order of "
+                                                  "time",
+                                                  counted(table.reversed, "sequence"))});
   if (const std::string late = warning_of_late_start(data.sequences, data.form); !late.empty())
     data.warnings.push_back({"late start", late});
   return data;
