@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "npzoo/datasets/sobol.h"
+#include "npzoo/engine/error.h"
 #include "npzoo/models/applications/optimise/search_space.h"
 
 using namespace npzoo;
@@ -48,6 +49,17 @@ TEST_CASE("sobol: points of a seed have the same bits as those of earlier versio
       late{0x1.99df5961p-1, 0x1.6597f2b1p-1, 0x1.023f208dp-1, 0x1.4b64491p-5, 0x1.02bf7743p-1, 0x1.51543569p-1};
   CHECK(sobol_points(6, 0, 3, 7) == first);
   CHECK(sobol_points(6, 4294967290, 1, 7) == late);
+}
+
+TEST_CASE("search space: a bound that rounding misses is the bound") {
+  const SearchSpace space({{"a", 0.1, 0.3}, {"b", 1e-4, 1e2, true}});
+  const double third = 0.1 + 0.1 + 0.1;  // above 0.3
+  CHECK_NOTHROW(space.check_values(std::vector{third, 1e2 * (1 + 1e-15)}, "told"));
+  CHECK_NOTHROW(space.check_values(std::vector{0.1 * (1 - 1e-15), 1e-4 * (1 - 1e-15)}, "told"));
+  CHECK(space.unit(std::vector{third, 1e2 * (1 + 1e-15)}) == std::vector<double>{1, 1});
+  CHECK_THROWS_AS(space.check_values(std::vector{0.3 + 1e-8, 1.0}, "told"), Error);
+  CHECK_THROWS_AS(space.check_values(std::vector{0.2, 1e-4 - 1e-9}, "told"), Error);
+  CHECK_THROWS_AS(space.check_values(std::vector{0.2, -1.0}, "told"), Error);
 }
 
 TEST_CASE("search space: values and the unit cube are each other's inverse, integers whole, held axes held") {

@@ -300,6 +300,22 @@ std::optional<std::vector<std::vector<double>>> SearchSpace::unknown_points(cons
   return found;
 }
 
+namespace {
+
+/// Whether a value is in the range of an axis, or beyond a bound by no more than rounding.
+bool is_in_range(const Axis& axis, double value) {
+  constexpr double kRounding = 1e-9;  // of the range
+  if (value >= axis.low && value <= axis.high) return true;
+  if (axis.logarithmic) {
+    const double slack = kRounding * (std::log(axis.high) - std::log(axis.low));
+    return value > 0 && std::log(value) >= std::log(axis.low) - slack && std::log(value) <= std::log(axis.high) + slack;
+  }
+  const double slack = kRounding * (axis.high - axis.low);
+  return value >= axis.low - slack && value <= axis.high + slack;
+}
+
+}  // namespace
+
 void SearchSpace::check_values(std::span<const double> values, const std::string& where) const {
   for (std::size_t i = 0; i < axes_.size(); ++i) {
     const Axis& axis = axes_[i];
@@ -308,8 +324,8 @@ void SearchSpace::check_values(std::span<const double> values, const std::string
             "[{}] {} is {}, expected the number of a choice from 0 to {}", where, axis.name, values[i], axis.high);
       continue;
     }
-    check(values[i] >= axis.low && values[i] <= axis.high, "[{}] {} is {}, expected a number from {} to {}", where,
-          axis.name, values[i], axis.low, axis.high);
+    check(is_in_range(axis, values[i]), "[{}] {} is {}, expected a number from {} to {}", where, axis.name, values[i],
+          axis.low, axis.high);
     check(!axis.integer || is_whole(values[i]), "[{}] {} is {}, expected a whole number", where, axis.name, values[i]);
   }
 }

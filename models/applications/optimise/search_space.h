@@ -83,7 +83,8 @@ class SearchSpace {
                                                                  std::size_t most) const;
   /// How many points there are in all; none if an axis is of real numbers.
   std::optional<double> points() const;
-  /// Throws Error, which begins with [where], for numbers that are not a point of the space.
+  /// Throws Error, which begins with [where], for numbers that are not a point of the space. A bound may be missed by
+  /// rounding, 1e-9 of the range: `unit` makes the bound of it.
   void check_values(std::span<const double> values, const std::string& where) const;
 
  private:
