@@ -37,7 +37,7 @@ struct CompleteCommand {
 void add_flags(Flags& flags, CompleteCommand& c) {
   add_flags(flags, c.common);
   add_checkpoint(flags, c.checkpoint);
-  flags.text("--image", c.image, "PNG or JPEG, with as many channels as the model's images").required();
+  flags.text("--image", c.image, "PNG or JPEG; read as grey if the model's images are").required();
   const Flag keep = flags.share("--keep", c.keep, "share of the pixels that the model sees, chosen by --seed");
   flags.text("--mask", c.mask, "PNG or JPEG of the same size, instead of --keep: the model sees the light pixels")
       .excludes(keep);
@@ -158,6 +158,9 @@ int complete_as_rank(const CompleteCommand& c, Job& job) {
   const CompletedPicture completed = complete_with_progress(c, size, interrupt.token(), job);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   if (job.leads()) write_outputs(c, completed);
+  if (completed.lost_colours)
+    fmt::print(stderr, "npzoo: warning: {} is in colour and was read as grey, like the images of the model\n",
+               c.image.string());
   if (c.common.json) {
     print_json(as_json(c, completed, seconds));
     return 0;

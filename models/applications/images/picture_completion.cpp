@@ -141,9 +141,21 @@ std::string name_of_picture(const CompletionRequest& request) {
   return path ? path->string() : "the picture";
 }
 
-Picture picture_of_request(const CompletionRequest& request, const ImageModel& model) {
+/// Whether red, green and blue differ anywhere.
+bool has_colours(const Picture& picture) {
+  for (std::size_t i = 0; picture.channels == 3 && i + 2 < picture.bytes.size(); i += 3)
+    if (picture.bytes[i] != picture.bytes[i + 1] || picture.bytes[i] != picture.bytes[i + 2]) return true;
+  return false;
+}
+
+/// A file with the channels of the model's images: those of training were converted in the same way.
+Picture picture_of_request(const CompletionRequest& request, const ImageModel& model, bool& lost_colours) {
   const auto* path = std::get_if<std::filesystem::path>(&request.picture);
   Picture picture = path ? read_picture(*path, 0) : std::get<Picture>(request.picture);
+  if (path && picture.channels != model.format.channels) {
+    lost_colours = has_colours(picture);
+    picture = read_picture(*path, model.format.channels);
+  }
   check(picture.channels == model.format.channels, "[complete] {} has {} channels, expected {}, like the images of {}",
         name_of_picture(request), picture.channels, model.format.channels, model.name);
   check(std::ssize(picture.bytes) == picture.height * picture.width * picture.channels,
@@ -237,7 +249,8 @@ CompletedPicture complete_picture(const CompletionRequest& request) {
     const Model& model = *image_model.model;
     const DeviceScope on(device_of(model));
     const ImageFormat& format = image_model.format;
-    Picture picture = picture_of_request(request, image_model);
+    bool lost_colours = false;
+    Picture picture = picture_of_request(request, image_model, lost_colours);
     PixelMask shown = mask_of_request(request, picture);
     CompletedPicture result{.height = request.height > 0 ? request.height : picture.height,
                             .width = request.width > 0 ? request.width : picture.width,
@@ -292,6 +305,7 @@ CompletedPicture complete_picture(const CompletionRequest& request) {
       result.log_likelihood = log_likelihood / static_cast<double>(unknown);
     }
     result.given = std::move(picture);
+    result.lost_colours = lost_colours;
     result.shown = std::move(shown);
     return result;
   });

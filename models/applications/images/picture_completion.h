@@ -51,7 +51,7 @@ ImageModel load_image_model(const std::string& weights);
 
 struct CompletionRequest {
   std::variant<std::string, ImageModel> model;           // weights by path or name, or a model in memory
-  std::variant<std::filesystem::path, Picture> picture;  // PNG or JPEG, or an array; with the model's channels
+  std::variant<std::filesystem::path, Picture> picture;  // PNG or JPEG, or an array with the model's channels
   /// The pixels that the model sees: a share of all, chosen by the seed; the light pixels of a PNG or JPEG of the same
   /// size; or a mask.
   std::variant<double, std::filesystem::path, PixelMask> shown;
@@ -74,11 +74,12 @@ struct CompletedPicture {
   std::optional<double> squared_error{}, log_likelihood{};
   Picture given{};
   PixelMask shown{};
+  bool lost_colours = false;  // a file in colour was read as grey, like the images of the model
 };
 
 /// Predicts every pixel, also those that are shown, in chunks unless the model predicts them jointly.
 ///
-/// Throws Error, which begins with `[complete]`, for a picture with other channels than the model's images, a mask of
+/// Throws Error, which begins with `[complete]`, for an array with other channels than the model's images, a mask of
 /// another size, and a mask that shows no pixel; Interrupted after a stop request.
 CompletedPicture complete_picture(const CompletionRequest& request);
 
