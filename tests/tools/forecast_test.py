@@ -254,7 +254,6 @@ def wrong_uses_are_refused():
     for flag in (["--group", "remark"], ["--truth", table()], ["--no-standardise"], ["--neighbours", 3]):
         fail("predict", table(), "--checkpoint", trained(), *flag, naming=[f"{flag[0]} found, but tnp-d was trained to forecast"])
     fail("predict", table(), "--checkpoint", trained(), "--horizon", 2.5, naming=["--horizon 2.5 found, expected a whole number of steps from 1 to 4096"])
-    fail("predict", table(), "--horizon", 3, naming=["--horizon found, expected a --checkpoint of a model of forecasts"])
     fail("predict", write("short.csv", "when,load\n2024-01-01,1\n2024-01-02,\n"), "--checkpoint", trained(),
          naming=["1 known points found in the last 24, expected 2 or more"])
     expect(not (HERE / "no").exists(), "a refused training leaves a directory")

@@ -58,7 +58,9 @@ def missing_values_are_filled_and_all_rows_stay():
     write("targets.csv", text_of(rows, ("day",)))
     two = succeed("predict", "--header", "--digits", 9, "--checkpoint", checkpoint(), "--context", HERE / "context.csv", "--targets", HERE / "targets.csv")
     check_close(figures(done.stdout, "u"), figures(two, "u"))
-    expect([line for line in comments(done.stdout) if "columns" not in line] == comments(two), "what is told of units")
+    of_table = ("# columns", "# rows: ", "# steps: ", "# missing: ", "# season: ")
+    expect([line for line in comments(done.stdout) if not line.startswith(of_table)] == comments(two), "what is told of units")
+    expect("# rows: 14, day, numbers from 0 to 13" in comments(done.stdout) and "# steps: 1" in comments(done.stdout), done.stdout)
     also = succeed("predict", HERE / "t.csv", "--header", "--digits", 9, "--targets", HERE / "targets.csv", "--checkpoint", checkpoint())
     check_close(figures(also, "u"), figures(two, "u"))
     for chunk in (1, 5):

@@ -106,7 +106,7 @@ def weekends_and_odd_minutes_do_not_disturb_a_forecast():  # 26
     work = weekdays(204)
     weights = train("work", table("time,y", [(str(day), f(i)) for i, day in enumerate(work[:200])]))
     rows = table("time,y", [(str(day), f(i)) for i, day in enumerate(work[:200])])
-    forecast = npzoo("predict", write("t.csv", rows), "--checkpoint", weights)
+    forecast = npzoo("predict", write("t.csv", rows), "--verbose", "--checkpoint", weights)
     expect(times_of(forecast.stdout) == [str(day) for day in work[200:]], forecast.stdout, forecast.stderr)
     expect("12 known points of the last 12 steps" in forecast.stderr, "a weekend is no gap", forecast.stderr)
     ends = predict(table("time,y", [(str(day), f(i) if i < 200 else "") for i, day in enumerate(work)]))
@@ -115,7 +115,7 @@ def weekends_and_odd_minutes_do_not_disturb_a_forecast():  # 26
     start = datetime.datetime(2020, 1, 1)
     hours = [(start + datetime.timedelta(hours=i, minutes=17 if i % 24 == 5 else 0), f(i)) for i in range(200)]
     text = table("time,y", [(f"{at:%Y-%m-%dT%H:%M}", y) for at, y in hours])
-    odd = npzoo("predict", write("t.csv", text), "--checkpoint", train("odd", text))
+    odd = npzoo("predict", write("t.csv", text), "--verbose", "--checkpoint", train("odd", text))
     expect(times_of(odd.stdout) == [f"2020-01-09T{h:02d}:00:00" for h in (8, 9, 10, 11)], odd.stdout, odd.stderr)
 
 

@@ -32,7 +32,7 @@ class Answer:
 
 def predict(table, *args):
     """Fills a table, given as text, bytes or rows."""
-    return Answer(npzoo("predict", write("t.csv", table), *args))
+    return Answer(npzoo("predict", write("t.csv", table), "--verbose", *args))
 
 
 def table(names, rows):

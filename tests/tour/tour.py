@@ -128,6 +128,20 @@ def train_for_forecasts(npzoo):
     expect(len(npzoo.table("next.csv")) == 6, "half a year")
 
 
+def forecast_a_complete_series(npzoo):
+    """48 months with a value, and nothing after them."""
+    (npzoo.folder / "complete.csv").write_text(months(48, known=48))
+    npzoo("predict complete.csv", status=1)
+    npzoo("predict complete.csv --explain")
+    npzoo("predict complete.csv --horizon 12 --out ahead.csv")
+    rows = npzoo.table("ahead.csv")
+    expect([row["month"] for row in rows] == [f"2004-{m:02}" for m in range(1, 13)], "the next twelve months", rows)
+    lines = months(48, known=48).splitlines()
+    (npzoo.folder / "absent.csv").write_text("\n".join(lines[:20] + lines[22:]) + "\n")
+    npzoo("predict absent.csv --add-rows --out whole.csv")
+    expect(len(npzoo.table("whole.csv")) == 48, "two absent months")
+
+
 def draw_a_map(npzoo):
     rain = subprocess.run([sys.executable, ROOT / "docs/tutorials/rain.py"], check=True, stdout=subprocess.PIPE, text=True).stdout
     (npzoo.folder / "rain.csv").write_text(rain)
@@ -136,6 +150,8 @@ def draw_a_map(npzoo):
     expect(len(rows) == 864 and all(finite(row, "mean_rain", "std_rain") for row in rows), len(rows), "places")
     expect(sum(bool(row["rain"]) for row in rows) == STATIONS, "stations keep their values")
     npzoo.expect_file("map.png", b"\x89PNG")
+    npzoo("predict rain.csv --inputs lon,lat --grid 8x5 --out grid.csv")
+    expect(len(npzoo.table("grid.csv")) == 40, "8 by 5 places")
 
 
 def optimise(npzoo):
@@ -209,7 +225,7 @@ def mistakes(npzoo):
     npzoo("predict station.csv --uot filled.csv", status=2)
 
 
-STOPS = (look_up, fill, fill_by_a_gaussian_process, forecast, train_for_forecasts, draw_a_map, optimise, events, complete, train, stream,
+STOPS = (look_up, fill, fill_by_a_gaussian_process, forecast, forecast_a_complete_series, train_for_forecasts, draw_a_map, optimise, events, complete, train, stream,
          reproduce, check, mistakes)
 
 

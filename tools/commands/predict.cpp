@@ -10,6 +10,8 @@
 #include "tools/cli/command.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/outputs.h"
+#include "tools/cli/own_program.h"
+#include "tools/cli/usage.h"
 #include "tools/predict/application.h"
 
 namespace npzoo::tools {
@@ -23,7 +25,7 @@ struct PredictCommand : PredictOptions {
   std::filesystem::path context;         // the same by its flag
   std::vector<std::string> probability;  // of quantiles, as they were written
   std::string data;
-  std::string transform_name, bounds, date_order, decimal;  // as they were written
+  std::string grid_text, transform_name, bounds, date_order, decimal;  // as they were written
 };
 
 double probability(const std::string& text) {
@@ -62,11 +64,28 @@ void read_cell_flags(PredictCommand& c) {
   c.cells.decimal = c.decimal.empty() ? '\0' : c.decimal[0];
 }
 
-void check_flags(PredictCommand& c) {
-  check(c.words.size() <= 1, "{} tables found, expected one TABLE", c.words.size());
+/// At most one flag says which rows to predict.
+void check_rows(PredictCommand& c) {
+  c.grid = c.grid_text.empty() ? PlaceGrid() : parse_grid(c.grid_text);
+  const std::pair<const char*, bool> given[] = {{"--targets", !c.targets.empty()},
+                                                {"--horizon", c.horizon.has_value()},
+                                                {"--grid", c.grid.any()},
+                                                {"--add-rows", c.add_rows}};
+  const char* first = nullptr;
+  for (const auto& [flag, is_given] : given) {
+    if (!is_given) continue;
+    check(first == nullptr, "{} and {} found, expected one of them", first, flag);
+    first = flag;
+  }
+}
+
+void check_flags(const Flags& flags, PredictCommand& c) {
+  check(c.words.size() <= 1, "{} tables found, expected one TABLE{}", c.words.size(),
+        split_list_hint(flags, command_words(), c.words));
   check(c.words.empty() != c.context.empty(), "{} found, expected one of them",
         c.words.empty() ? "neither TABLE nor --context" : "TABLE and --context");
   check(c.context.empty() || !c.targets.empty(), "--context found without --targets, expected both, or TABLE alone");
+  check_rows(c);
   check(c.samples > 0 || c.samples_out.empty(), "--samples-out found without --samples, expected both or none");
   check(c.samples == 0 || !c.samples_out.empty() || !c.plot.empty(),
         "--samples found without --samples-out, expected both or none");
@@ -90,7 +109,9 @@ void check_flags(PredictCommand& c) {
     check(std::ranges::count(c.quantiles, c.quantiles.back()) == 1, "--quantiles {} found twice, expected each once",
           text);
   }
-  const bool other_result = c.common.json || c.check || !c.plot.empty() || !c.truth.empty() || c.samples > 0;
+  check(!c.explain || c.out.empty(), "--explain and --out found, expected one of them");
+  const bool other_result =
+      c.explain || c.common.json || c.check || !c.plot.empty() || !c.truth.empty() || c.samples > 0;
   if (c.out.empty() && !other_result) c.out = "-";
 }
 
@@ -116,6 +137,19 @@ void add_file_flags(Flags& flags, PredictCommand& c) {
   flags.text("--context", c.context, "table of observed points without gaps, instead of TABLE; for --targets");
   flags.text("--targets", c.targets,
              "table of points to predict at, '-' for standard input (default: the rows of TABLE)");
+  flags.positive("--horizon", c.horizon,
+                 "rows to predict after the last one of each series, in its usual step, such as 12. With a model of "
+                 "forecasts: steps after the last known row (default: as in training; further steps continue sampled "
+                 "paths). For events: length of samples after the last event of each sequence, or after --now, in the "
+                 "table's unit");
+  flags.text("--grid", c.grid_text,
+             "points to predict at, over the range of the places: so many along each input, such as 100x80, or a step, "
+             "such as 0.5");
+  flags.toggle("--add-rows", c.add_rows,
+               "add the rows that a series of equal steps lacks, such as absent hours, and fill them");
+  flags.toggle("--explain", c.explain,
+               "print how TABLE is understood (columns, steps, missing values, season) and what npzoo would do, and "
+               "write nothing");
   flags.text("--out", c.out,
              "table to write: the rows, and columns mean_* and std_*; '-' for standard output (default without other "
              "outputs). Rows without a finite prediction stay blank, with a warning and exit status 3");
@@ -127,9 +161,10 @@ void add_file_flags(Flags& flags, PredictCommand& c) {
 void add_column_flags(Flags& flags, PredictCommand& c) {
   flags.texts("--inputs", c.columns.inputs, "columns of inputs (default: the column of dates)");
   flags.texts("--values", c.columns.values, "columns to predict (default: columns of numbers with gaps)");
-  flags.texts("--covariates", c.columns.covariates,
-              "columns known at all rows that values are also linear in, such as elevation, or holidays and prices in a "
-              "forecast; words are categories");
+  flags.texts(
+      "--covariates", c.columns.covariates,
+      "columns known at all rows that values are also linear in, such as elevation, or holidays and prices in a "
+      "forecast; words are categories");
   flags.toggle("--lonlat", c.lonlat,
                "the first two inputs are longitude and latitude in degrees: distances are those on the sphere");
   flags.text("--group", c.columns.group, "column of groups: each group is a series of its own");
@@ -157,8 +192,9 @@ void add_value_flags(Flags& flags, PredictCommand& c) {
   flags.whole("--digits", c.digits, {1, kMostStdDigits},
               "significant digits of standard deviations; means, quantiles and samples have as many decimals");
   flags.toggle("--header", c.header,
-               "write the weights, the units and other facts as lines '# ...' before the header of tables, instead of "
-               "to standard error");
+               "write how the table was understood, the weights, the units and other facts as lines '# ...' before the "
+               "header of tables, instead of one line on standard error");
+  flags.toggle("--verbose", c.verbose, "print these facts on standard error");
 }
 
 void add_context_flags(Flags& flags, PredictCommand& c) {
@@ -178,7 +214,8 @@ void add_context_flags(Flags& flags, PredictCommand& c) {
                "across it");
   flags.whole("--chunk", c.chunk, {1}, "targets predicted at a time; bounds the memory");
   flags.whole("--samples", c.samples, {0, kMostSamples},
-              "samples for --samples-out, and for --plot of a model of forecasts. Models that predict jointly or sample functions sample all targets together; "
+              "samples for --samples-out, and for --plot of a model of forecasts. Models that predict jointly or "
+              "sample functions sample all targets together; "
               "others sample each target by itself, and whole paths after the last known value of a series");
 }
 
@@ -192,10 +229,6 @@ void add_future_flags(Flags& flags, PredictCommand& c) {
   flags.toggle("--check", c.check,
                "print how well each method forecasts the hidden last season of the series, and its skill over the "
                "seasonal naive forecast");
-  flags.positive("--horizon", c.horizon,
-                 "for a model of forecasts: steps after the last known row of TABLE (default: as in training; further "
-                 "steps continue sampled paths). For events: length of samples after the last event of each sequence, "
-                 "or after --now, in the table's unit");
   flags.text("--now", c.now,
              "for events: time until which no other event has happened, as the table writes times; the prediction is "
              "conditional on that");
@@ -214,7 +247,7 @@ void add_flags(Flags& flags, PredictCommand& c) {
   add_future_flags(flags, c);
   add_data(flags, c.data);
   add_flags(flags, c.ranks);
-  flags.check_together([&c] { check_flags(c); });
+  flags.check_together([&c, flags] { check_flags(flags, c); });
 }
 
 int predict(const PredictOptions& c, Job& job) {

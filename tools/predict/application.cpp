@@ -33,8 +33,18 @@ int run_points(const PredictOptions& c, const TrainedModel& trained, Job& job) {
 }
 
 constexpr std::array kApplications{
-    PredictApplication{.application = Application::points, .plural = "points", .run = run_points},
-    PredictApplication{.application = Application::tables, .plural = "tables", .run = run_tables},
+    PredictApplication{.application = Application::points,
+                       .plural = "points",
+                       .takes_horizon = true,
+                       .adds_rows = true,
+                       .explains = true,
+                       .run = run_points},
+    PredictApplication{.application = Application::tables,
+                       .plural = "tables",
+                       .takes_horizon = true,
+                       .adds_rows = true,
+                       .explains = true,
+                       .run = run_tables},
     PredictApplication{.application = Application::forecasts,
                        .plural = "forecasts",
                        .takes_horizon = true,
@@ -62,6 +72,9 @@ void check_flag(const PredictApplication& row, const char* flag, bool given, boo
 
 void check_flags(const PredictApplication& row, const PredictOptions& c) {
   check_flag(row, "--horizon", c.horizon.has_value(), &PredictApplication::takes_horizon);
+  check_flag(row, "--grid", c.grid.any(), &PredictApplication::adds_rows);
+  check_flag(row, "--add-rows", c.add_rows, &PredictApplication::adds_rows);
+  check_flag(row, "--explain", c.explain, &PredictApplication::explains);
   check_flag(row, "--now", !c.now.empty(), &PredictApplication::takes_now);
   check(c.samples == 0 || !c.samples_out.empty() || row.draws_samples,
         "[predict] --samples found without --samples-out, expected both: a picture of {} shows no samples", row.plural);
@@ -81,6 +94,13 @@ bool PredictOptions::has_cell_flags() const {
          std::isfinite(t.low) || std::isfinite(t.high);
 }
 
+std::int64_t PredictOptions::steps_ahead(std::int64_t most) const {
+  if (!horizon) return 0;
+  npzoo::check(*horizon == std::floor(*horizon) && *horizon >= 1 && *horizon <= static_cast<double>(most),
+               "[predict] --horizon {} found, expected a whole number of steps from 1 to {}", *horizon, most);
+  return static_cast<std::int64_t>(*horizon);
+}
+
 void check_no_cell_flags(const PredictOptions& c) {
   check(
       !c.has_cell_flags(),
@@ -88,8 +108,10 @@ void check_no_cell_flags(const PredictOptions& c) {
       "a model of tables");
 }
 
-void show_facts(const PredictOptions& c, std::span<const std::string> facts) {
+void show_facts(const PredictOptions& c, const std::string& summary, std::span<const std::string> facts) {
   if (c.header || c.common.json) return;
+  fmt::print(stderr, "npzoo: {}\n", one_line(summary));
+  if (!c.verbose) return;
   for (const std::string& fact : facts) fmt::print(stderr, "npzoo: {}\n", one_line(fact));
 }
 

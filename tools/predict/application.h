@@ -13,6 +13,8 @@ struct PredictApplication {
   Application application;
   const char* plural;  // "forecasts": what its models predict
   bool takes_horizon = false, takes_now = false;
+  bool adds_rows = false;      // --grid and --add-rows
+  bool explains = false;       // --explain
   bool draws_samples = false;  // in --plot
   /// Returns the exit status.
   int (*run)(const PredictOptions& options, const TrainedModel& trained, Job& job);
@@ -22,8 +24,9 @@ struct PredictApplication {
 const PredictApplication& application_of(const TrainedModel& trained, const PredictOptions& options);
 /// Throws Error if the options say how cells are read, or what limits values have: forecasts and events do not look.
 void check_no_cell_flags(const PredictOptions& options);
-/// Prints the facts of a prediction to standard error, unless they are in the table or in the JSON.
-void show_facts(const PredictOptions& options, std::span<const std::string> facts);
+/// Prints one line about a prediction to standard error, or with --verbose its facts, unless these are in the table or
+/// in the JSON.
+void show_facts(const PredictOptions& options, const std::string& summary, std::span<const std::string> facts);
 
 /// Throws Error if the options have a flag that tables without weights do not take.
 void check_flags_of_tables(const PredictOptions& options);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "npzoo/engine/cancellation.h"
+#include "npzoo/engine/words.h"
 #include "npzoo/models/applications/events/event_writer.h"
 #include "npzoo/models/applications/events/following_events.h"
 #include "tools/cli/interrupt.h"
@@ -41,7 +42,8 @@ int predict_events(const PredictOptions& c, const TrainedModel& trained) {
   for (const Warning& warning : data.warnings)
     fmt::print(stderr, "npzoo: warning: {}: {}\n", c.table.string(), warning.text);
   writer.commit();
-  show_facts(c, writer.facts());
+  show_facts(c, fmt::format("predicted the next event of {}", counted(std::ssize(data.sequences), "sequence")),
+             writer.facts());
   if (c.common.json)
     print_json(JsonValue::object({{"model", trained.checkpoint.run.spec.name},
                                   {"protocol", trained.checkpoint.run.protocol.name},

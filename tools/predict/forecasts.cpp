@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 
+#include "npzoo/engine/words.h"
 #include "npzoo/models/applications/forecasts/forecast.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/json_value.h"
@@ -25,14 +26,6 @@ void check_forecast_flags(const PredictOptions& c, const std::string& model) {
       {"--truth", !c.truth.empty()}, {"--no-standardise", c.as_is},     {"--neighbours", c.neighbours != 0}};
   for (const auto& [flag, given] : others)
     check(!given, "[predict] {} found, but {} was trained to forecast, expected TABLE and --horizon", flag, model);
-}
-
-/// Steps; 0: those of the training.
-std::int64_t horizon_of(const PredictOptions& c) {
-  if (!c.horizon) return 0;
-  check(*c.horizon == std::floor(*c.horizon) && *c.horizon >= 1 && *c.horizon <= static_cast<double>(kMostPlaces),
-        "[predict] --horizon {} found, expected a whole number of steps from 1 to {}", *c.horizon, kMostPlaces);
-  return static_cast<std::int64_t>(*c.horizon);
 }
 
 /// Draws the rows of the context, the band, and the first paths.
@@ -82,7 +75,7 @@ int predict_forecast(const PredictOptions& c, const TrainedModel& trained) {
   const ForecastColumns columns = forecast_columns(trained, c.columns);
   check_drawn_names(c.plot, columns.values);
   check_drawn_names(c.plot, std::span(&columns.time, 1));
-  const std::int64_t horizon = horizon_of(c);
+  const std::int64_t horizon = c.steps_ahead(kMostPlaces);
   if (!c.plot.empty()) plot::format_of(c.plot);
   TimeSeries series = read_series(c.table, columns);
   for (const auto& path : {c.out, c.samples_out, c.plot})
@@ -113,7 +106,10 @@ int predict_forecast(const PredictOptions& c, const TrainedModel& trained) {
   if (samples) samples->commit();
   if (picture) picture->commit();
   if (steps) steps->finish();
-  show_facts(c, result.comments());
+  show_facts(c,
+             fmt::format("forecast: {} of {} by {}", counted(std::ssize(result.forecast.time), "step"),
+                         fmt::join(columns.values, ", "), model),
+             result.comments());
   for (const Warning& warning : result.warnings) fmt::print(stderr, "npzoo: warning: {}\n", one_line(warning.text));
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
   if (c.common.json) print_json(to_json(result, c, seconds.count()));

@@ -10,6 +10,7 @@
 #include "npzoo/datasets/tables/column_choice.h"
 #include "npzoo/datasets/tables/prediction_rows.h"
 #include "npzoo/datasets/tables/table.h"
+#include "npzoo/models/applications/tables/added_rows.h"
 #include "npzoo/models/applications/tables/transform_choice.h"
 #include "tools/cli/common_options.h"
 #include "tools/cli/shared_job.h"
@@ -33,6 +34,8 @@ struct PredictOptions {
   std::vector<double> quantiles;
   std::int64_t digits = kStdDigits;  // significant ones of a standard deviation
   bool header = false;               // lines `# …` before the header of tables
+  bool verbose = false;              // all facts about a result on standard error, not one line
+  bool explain = false;              // print how a table is understood, and stop
   std::int64_t skip_rows = 0;        // of each table that is read
   CellRules cells;
   TransformOptions transform;
@@ -48,10 +51,14 @@ struct PredictOptions {
   bool check = false;                 // score forecasts of the last season
   std::string now;                    // of events, as the table writes times: until when nothing more has happened
   std::optional<double> horizon;      // of a forecast, steps; of events, how long after the last one samples go on
+  PlaceGrid grid;                     // of places to predict at
+  bool add_rows = false;              // rows that equal steps lack
   JobOptions ranks;
 
   /// Flags that only tables with columns of any form take.
   bool has_cell_flags() const;
+  /// Steps of a forecast; 0: not given. Throws Error for a horizon that is no whole number up to `most`.
+  std::int64_t steps_ahead(std::int64_t most) const;
 };
 
 inline constexpr std::int64_t kAllRows = std::numeric_limits<std::int64_t>::max();

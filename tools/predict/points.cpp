@@ -7,6 +7,7 @@
 #include "npzoo/datasets/tables/points.h"
 #include "npzoo/datasets/tables/prediction_rows.h"
 #include "npzoo/engine/cancellation.h"
+#include "npzoo/engine/words.h"
 #include "npzoo/models/applications/tables/point_predictor.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/messages.h"
@@ -171,7 +172,7 @@ int predict_points(const PredictOptions& c, const TrainedModel& trained) {
   const std::int64_t most = most_drawn_rows(question.x_names.size());
   check(c.plot.empty() || question.context.count <= most, "[plot] {} has {} rows, expected at most {} in a picture",
         c.table.string(), question.context.count, most);
-  Progress progress("predict", 0, {.unit = "rows"});
+  Progress progress("predict", 0, {.unit = "rows", .passing = true});
   const ObservedRows& context = question.context;
   PointPredictor predictor(trained, context.x, context.y,
                            {.x_names = question.x_names,
@@ -204,7 +205,10 @@ int predict_points(const PredictOptions& c, const TrainedModel& trained) {
   if (samples) samples->commit();
   if (picture) picture->commit();
   progress.finish();
-  show_facts(c, predictor.report().comments());
+  show_facts(c,
+             fmt::format("predicted {} at {}", fmt::join(question.y_names, ", "),
+                         counted(predictor.report().targets.rows(), "row")),
+             predictor.report().comments());
   for (const Warning& warning : predictor.report().warnings())
     progress.message("npzoo: warning: " + one_line(warning.text));
   warn_of(predictor.events());

@@ -9,13 +9,16 @@
 #include "npzoo/engine/io/byte_hash.h"
 #include "npzoo/engine/ranks/program_facts.h"
 #include "npzoo/models/applications/tables/fill_table.h"
+#include "npzoo/models/applications/tables/understood.h"
 #include "npzoo/models/training/named_weights.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/messages.h"
 #include "tools/cli/outputs.h"
+#include "tools/cli/own_program.h"
 #include "tools/cli/progress.h"
 #include "tools/predict/application.h"
 #include "tools/predict/picture.h"
+#include "tools/predict/summary.h"
 #include "tools/predict/tables_json.h"
 
 namespace npzoo::tools {
@@ -25,6 +28,8 @@ namespace {
 /// The exit status if some rows have no finite prediction; the others are written.
 constexpr int kUnansweredExit = 3;
 
+constexpr std::int64_t kMostAhead = 1'000'000;
+
 FillTables read_tables(const PredictOptions& c, std::optional<std::int64_t> dim_x) {
   Progress progress("read", 0, {.unit = "rows", .passing = true});
   const Table::Options options{
@@ -33,7 +38,10 @@ FillTables read_tables(const PredictOptions& c, std::optional<std::int64_t> dim_
                       .columns = c.columns,
                       .complete = c.strict,
                       .dim_x = dim_x,
-                      .lonlat = c.lonlat};
+                      .lonlat = c.lonlat,
+                      .added = {.horizon = c.steps_ahead(kMostAhead), .grid = c.grid, .absent = c.add_rows},
+                      .may_be_complete = c.explain,
+                      .command = command_line_with};
   if (!c.targets.empty()) tables.targets = Table::read(c.targets, options);
   if (!c.truth.empty()) tables.truth = Table::read(c.truth, {.skip_rows = c.skip_rows, .cells = c.cells});
   return read_fill_tables(std::move(tables));
@@ -152,13 +160,12 @@ class Outputs {
   std::optional<PredictionPicture> picture_;
 };
 
-void show_messages(const PredictOptions& c, const FillTables& tables, const FillResult& result, std::size_t drawn,
-                   Progress& progress) {
+void show_messages(const PredictOptions& c, const FillTables& tables, const FillResult& result,
+                   const std::string& summary, std::size_t drawn, Progress& progress) {
   if (!c.plot.empty() && drawn < tables.groups.size())
     progress.message(
         fmt::format("npzoo: {} shows the first {} of {} groups", c.plot.string(), drawn, tables.groups.size()));
-  if (!c.header && !c.common.json)
-    for (const std::string& fact : result.report.comments()) progress.message("npzoo: " + one_line(fact));
+  show_facts(c, summary, result.report.comments());
   if (const std::vector<std::string>& names = tables.table.header(); names.size() > 1 && names[0].empty())
     progress.message(
         fmt::format("npzoo: the first column of {} has no name: npzoo calls it row and does not choose it as an input",
@@ -216,6 +223,13 @@ std::string why_gp(const FillData& data) {
   return fmt::format("no weights take {} inputs", data.dim_x);
 }
 
+/// Says that a Gaussian process makes the predictions where nobody named it; empty otherwise.
+std::string why_fitted(const PredictOptions& c, const FillResult& result, bool compared, const FillData& data) {
+  if (c.model != "auto" || !c.checkpoint.empty() || !result.report.fitted) return {};
+  return "a Gaussian process makes the predictions: " +
+         (compared ? "it predicts hidden rows better than the weights" : why_gp(data));
+}
+
 /// Throws OtherRankError unless all ranks predict the same tables with the same weights.
 void compare_ranks(Job& job, const FillTables& tables, const TrainedModel* trained) {
   if (job.size() == 1) return;
@@ -235,6 +249,48 @@ void compare_ranks(Job& job, const FillTables& tables, const TrainedModel* train
   job.compare(facts);
 }
 
+FillOptions fill_options(const PredictOptions& c) {
+  return {
+      .quantiles = c.quantiles,
+      .samples = c.samples,
+      .standardise = !c.as_is,
+      .neighbours = c.neighbours,
+      .turn = !c.no_turn,
+      .chunk = c.chunk,
+      .gp = {.kernel = c.kernel.empty() ? "auto" : c.kernel, .mean = c.linear_mean ? GpMean::linear : GpMean::constant},
+      .baselines = c.baselines,
+      .combine_ends = c.ends == "combined",
+      .periods = c.periods,
+      .check_ends = c.check,
+      .transform = c.transform};
+}
+
+/// Prints how the tables were understood, and what would be done.
+int explain(const PredictOptions& c, const FillTables& tables, const TrainedModel* trained, const Job& job) {
+  if (!job.leads()) return 0;
+  const FillData data = tables.data();
+  const ColumnChoice& columns = tables.columns;
+  std::vector<std::string> lines{fmt::format(
+      "columns: {} by {}{}{}", fmt::join(columns.values, ", "), fmt::join(columns.inputs, ", "),
+      columns.group.empty() ? "" : fmt::format(", in groups of {}", columns.group),
+      columns.covariates.empty() ? "" : fmt::format(", also linear in {}", fmt::join(columns.covariates, ", ")))};
+  for (std::string& line : understood(tables)) lines.push_back(std::move(line));
+  const std::string method = trained           ? fmt::format("the weights {}", weights_used(trained->checkpoint).name())
+                             : c.model == "gp" ? "a Gaussian process"
+                                               : "a Gaussian process: " + why_gp(data);
+  const bool ends = columns.inputs.size() == 1 && trained && c.ends == "combined";
+  if (!tables.nothing_to_do.empty())
+    lines.push_back("to do: nothing, " + tables.nothing_to_do);
+  else
+    lines.push_back(fmt::format("to do: {}, by {}{}", plan_of(tables), method,
+                                ends ? "; after the end of a series of equal steps averaged with other methods" : ""));
+  if (c.common.json)
+    print_json(JsonValue::object({{"explain", JsonValue::array(lines)}}));
+  else
+    for (const std::string& line : lines) fmt::print("{}\n", one_line(line));
+  return 0;
+}
+
 }  // namespace
 
 int predict_tables(const PredictOptions& c, const TrainedModel* trained, Job& job) {
@@ -246,6 +302,7 @@ int predict_tables(const PredictOptions& c, const TrainedModel* trained, Job& jo
     trained = &usual.emplace(load_model(name));
   if (trained && trained->model->dim_x() != data.dim_x)
     check_fits(*trained, tables.columns.inputs, tables.columns.values);
+  if (c.explain) return explain(c, tables, trained, job);
   check_picture(c, tables);
   const std::vector<std::string> drawn = drawn_groups(c, tables);
   static_cast<void>(prediction_header(tables, c.quantiles));
@@ -254,24 +311,13 @@ int predict_tables(const PredictOptions& c, const TrainedModel* trained, Job& jo
 
   compare_ranks(job, tables, trained);
   const InterruptGuard interrupt;
-  Progress progress("predict", tables.asked().rows() * std::ssize(tables.columns.values), {.unit = "values"});
-  const FillOptions options{
-      .quantiles = c.quantiles,
-      .samples = c.samples,
-      .standardise = !c.as_is,
-      .neighbours = c.neighbours,
-      .turn = !c.no_turn,
-      .chunk = c.chunk,
-      .gp = {.kernel = c.kernel.empty() ? "auto" : c.kernel, .mean = c.linear_mean ? GpMean::linear : GpMean::constant},
-      .compare_gp = c.model == "auto" && usual && compares_with_gp(trained->model->dim_x()),
-      .baselines = c.baselines,
-      .combine_ends = c.ends == "combined",
-      .periods = c.periods,
-      .check_ends = c.check,
-      .transform = c.transform,
-      .stop = interrupt.token(),
-      .progress = [&](std::int64_t done, std::int64_t) { progress.update(static_cast<double>(done)); },
-      .job = &job};
+  Progress progress("predict", tables.asked().rows() * std::ssize(tables.columns.values),
+                    {.unit = "values", .passing = true});
+  FillOptions options = fill_options(c);
+  options.compare_gp = c.model == "auto" && usual && compares_with_gp(trained->model->dim_x());
+  options.stop = interrupt.token();
+  options.progress = [&](std::int64_t done, std::int64_t) { progress.update(static_cast<double>(done)); };
+  options.job = &job;
   const FillResult result = trained ? fill_tables(*trained, tables, options) : fill_tables_with_gp(tables, options);
   if (job.leads()) {
     Outputs outputs(c, tables, result, drawn);
@@ -279,9 +325,10 @@ int predict_tables(const PredictOptions& c, const TrainedModel* trained, Job& jo
     outputs.commit();
   }
   progress.finish();
-  if (!trained && c.model == "auto")
-    progress.message("npzoo: a Gaussian process makes the predictions: " + why_gp(data));
-  show_messages(c, tables, result, drawn.size(), progress);
+  const std::string why = why_fitted(c, result, trained != nullptr, data);
+  if (!trained && !why.empty() && (c.header || c.common.json)) progress.message("npzoo: " + why);
+  show_messages(c, tables, result, summary_of(tables, result) + (why.empty() ? why : "; " + why), drawn.size(),
+                progress);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
   if (c.common.json)
     print_json(to_json(result, c, tables.asked().rows(), seconds.count()));

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+
+#include "npzoo/models/applications/tables/fill_table.h"
+
+namespace npzoo::tools {
+
+/// What a prediction of tables did, in one line: "filled 67 of 336 values of temperature by time".
+std::string summary_of(const FillTables& tables, const FillResult& result);
+
+/// What it would do: "fill 67 of 336 values of temperature by time".
+std::string plan_of(const FillTables& tables);
+
+}  // namespace npzoo::tools
