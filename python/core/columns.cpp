@@ -43,13 +43,22 @@ std::string listed(const Names& names) {
   return text;
 }
 
-/// The values: columns of numbers with missing cells.
+/// The values: columns of numbers with missing cells. Throws Error that names why there is none.
 Names choose_values(const std::vector<ColumnFacts>& columns, const ColumnChoice& choice) {
   Names values = open_values(columns, choice, true);
   if (!values.empty()) return values;
   const Names empty = open_columns(columns, choice, [](const ColumnFacts& c) { return c.kind == Kind::empty; });
   check(empty.empty(), "[fill] {} has no value, expected some rows with one", listed(empty));
-  fail("[fill] no column of numbers misses a value, expected values to name the columns to predict");
+  const Names complete = open_values(columns, choice, false);
+  if (!complete.empty())
+    fail(
+        "[fill] no value of {} is missing, expected gaps to fill: for forecasts use npzoo.forecast(table, horizon=12), "
+        "for other rows targets; values names columns to smooth",
+        listed(complete));
+  const Names texts = open_columns(columns, choice, [](const ColumnFacts& c) { return c.kind == Kind::text; });
+  check(texts.empty(), "[fill] {} {} text, expected a column of numbers with gaps", listed(texts),
+        texts.size() == 1 ? "is" : "are");
+  fail("[fill] no column of numbers found, expected values to name the columns to predict");
 }
 
 Names choose_inputs(const std::vector<ColumnFacts>& columns, const ColumnChoice& choice,
@@ -58,6 +67,8 @@ Names choose_inputs(const std::vector<ColumnFacts>& columns, const ColumnChoice&
   const OpenInputs found = open_inputs(columns, choice, dim_x);
   check(found.doubt != Doubt::dates, "[fill] {} columns of dates found, {}, expected inputs to name them",
         found.names.size(), listed(found.names));
+  check(!dim_x || found.doubt == Doubt::none || *dim_x == 1,
+        "[fill] the weights take {} inputs, expected inputs to name as many", dim_x.value_or(0));
   check(found.doubt != Doubt::nothing,
         "[fill] no column of dates, nor of numbers without a gap, found, expected inputs to name one");
   check(found.doubt == Doubt::none, "[fill] {} might be inputs, expected inputs to name {}", listed(found.names),

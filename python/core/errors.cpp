@@ -6,6 +6,7 @@
 #include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/exception.h"
 #include "npzoo/engine/memory.h"
+#include "python/core/terms.h"
 
 namespace npzoo::python {
 
@@ -33,7 +34,7 @@ void translate(const std::exception_ptr& thrown, void*) {
   } catch (const OutOfMemory& e) {
     PyErr_SetString(classes.out_of_memory, e.what());
   } catch (const Error& e) {
-    PyErr_SetString(classes.invalid_input, e.what());
+    PyErr_SetString(classes.invalid_input, in_python_terms(e.what()).c_str());
   } catch (const std::system_error& e) {
     PyErr_SetString(classes.file_error, e.what());
   }

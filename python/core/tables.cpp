@@ -17,6 +17,7 @@
 #include "python/core/communicator.h"
 #include "python/core/model.h"
 #include "python/core/tables.h"
+#include "python/core/terms.h"
 
 namespace npzoo::python {
 
@@ -32,7 +33,7 @@ std::vector<std::span<const double>> spans_of(const std::vector<Doubles>& column
 
 nb::list texts_of(const std::vector<Warning>& warnings) {
   nb::list all;
-  for (const Warning& warning : warnings) all.append(nb::make_tuple(warning.about, warning.text));
+  for (const Warning& warning : warnings) all.append(nb::make_tuple(warning.about, in_python_terms(warning.text)));
   return all;
 }
 

@@ -22,7 +22,7 @@ from ._warnings import warn
 def forecast(data: TableT, horizon: int | None = None, time: str | None = None, values: str | Sequence[str] | None = None,
              weights: str | os.PathLike[str] | Model | None = None, *, quantiles: Iterable[float] = (), samples: int = 0,
              seed: int | None = None, dates: str | None = None, ends: str = "combined",
-             period: Period = None,
+             period: Period = None, bounds: tuple[float | None, float | None] = (None, None), counts: bool = False,
              progress: Progress = None) -> TableT:
     """Predicts the next ``horizon`` rows of a table whose rows follow each other in equal steps of ``time``.
 
@@ -32,7 +32,8 @@ def forecast(data: TableT, horizon: int | None = None, time: str | None = None, 
     tables are combined with exponential smoothing, Theta, drift and the last season, by their scores on held-out parts
     (``ends="weights"``: not combined, and each step is sampled by itself). ``period`` is the length of a season, or
     several: steps, or of dates a time such as ``"1y"``, ``"7d"`` or ``"24h"``; by default it is found. ``time`` is by
-    default the column of dates; ``values`` are all other columns of numbers. ``dates`` is that of :func:`fill`.
+    default the column of dates; ``values`` are all other columns of numbers. ``dates``, ``bounds`` and ``counts`` are those of
+    :func:`fill`.
 
     >>> import npzoo, numpy
     >>> month = numpy.arange(48.0)
@@ -46,13 +47,14 @@ def forecast(data: TableT, horizon: int | None = None, time: str | None = None, 
     x, form = input_column(frame, time)
     if weights is None:
         horizon = whole(horizon, "[forecast] horizon", least=1)
-        options = fill_options(quantiles=quantiles, samples=samples, seed=seed, combine_ends=combines_ends(ends),
-                               periods=period_texts(period))
+        options = fill_options((None, bounds, counts), quantiles=quantiles, samples=samples, seed=seed,
+                               combine_ends=combines_ends(ends), periods=period_texts(period))
         places, result, question = _extended(frame, time, x, form, chosen, horizon, options, progress)
         figures = question.figures(result, quantiles, samples)
     else:
-        if period is not None or ends != "combined":
-            given = f"period {period!r}" if period is not None else f"ends {ends!r}"
+        limited = counts or any(limit is not None for limit in (bounds or ()))
+        if period is not None or ends != "combined" or limited:
+            given = (f"period {period!r}" if period is not None else f"ends {ends!r}" if ends != "combined" else "bounds or counts")
             raise _core.InvalidInput(f"[forecast] {given} found beside weights of forecasts, expected none")
         y = np.ascontiguousarray(np.stack([frame.numbers(name) for name in chosen], axis=1))
         result = _core.forecast(as_model(weights, 1)._core, x, y, form, chosen, optional_whole(horizon, "[forecast] horizon") or 0, quantiles,
@@ -100,6 +102,8 @@ def _series_columns(frame: Frame, time: str | None, values: Names) -> tuple[str,
                                      "times") from None
     time = str(time)
     check_names(frame, [time, *names(values)], "forecast")
+    if len(frame) == 0:
+        raise _core.InvalidInput("[forecast] the table has no rows, expected observed values")
     chosen = names(values) or [name for name in frame.names if name != time and frame.kind(name) == "number"]
     if not chosen:
         raise _core.InvalidInput("[forecast] no column of numbers found beside the times, expected values to name it")
@@ -110,8 +114,11 @@ def _extended(frame: Frame, time: str, x: Doubles, form: Form, chosen: list[str]
               progress: Progress) -> tuple[Doubles, dict[str, Any], Question]:
     """Times behind the last, in the usual step, what the weights for tables say of them, and the question."""
     steps = np.diff(np.sort(x))
-    if len(steps) == 0 or not (steps > 0).all():
-        raise _core.InvalidInput(f"[forecast] the times of {time!r} are equal or a single one, expected rows at different times")
+    if len(steps) == 0:
+        raise _core.InvalidInput(f"[forecast] {len(x)} row{'' if len(x) == 1 else 's'} found, expected two or more times in {time!r}")
+    if not (steps > 0).all():
+        raise _core.InvalidInput(f"[forecast] {int((steps == 0).sum())} times of {time!r} repeat, expected one series with one row at each "
+                                 "time: of several series forecast one after the other, or use npzoo.fill with targets and group")
     places = _core.following_times(np.ascontiguousarray(x, dtype=np.float64), form, horizon)
     question = Question(frame, time, chosen)
     question.targets = np.ascontiguousarray(places[:, None])

@@ -29,12 +29,25 @@ def _wrapped(data: Any, what: str) -> Frame:
         module = sys.modules.get(library)
         if module is not None and isinstance(data, tuple(getattr(module, name) for name in names)):
             return frame(data)
+    pandas, polars = sys.modules.get("pandas"), sys.modules.get("polars")
+    if pandas is not None and isinstance(data, pandas.Series):
+        return _series_frame(pandas, data, what)
+    if polars is not None and isinstance(data, polars.LazyFrame):
+        raise _core.InvalidInput(f"[{what}] LazyFrame found, expected a DataFrame: call .collect()")
     if isinstance(data, dict):
         return DictFrame(data)
     if isinstance(data, np.ndarray) and data.dtype.names:
         return DictFrame({name: data[name] for name in data.dtype.names})
     raise _core.InvalidInput(f"[{what}] {type(data).__name__} found, expected a pandas, Polars or Arrow table, an xarray Dataset or "
                     "DataArray, or a dictionary of arrays")
+
+
+def _series_frame(pandas: Any, data: Any, what: str) -> Frame:
+    """A pandas Series with dates, as a DataFrame of one column."""
+    if not isinstance(data.index, (pandas.DatetimeIndex, pandas.PeriodIndex)) and data.index.name is None:
+        raise _core.InvalidInput(f"[{what}] Series without dates found, expected one with a DatetimeIndex or a named index, or a "
+                                 "DataFrame with a column of inputs")
+    return PandasFrame(data.to_frame("value" if data.name is None else data.name))
 
 
 class DictFrame(Frame):

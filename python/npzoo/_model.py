@@ -12,6 +12,7 @@ from . import _core
 from ._arguments import path_of, probabilities, seed_of, whole
 from ._arrays import as_array, as_whole
 from ._types import ArrayLike, Doubles
+from ._warnings import warn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -111,7 +112,7 @@ class Model:
         >>> p.mean.round(1).tolist()
         [[0.5], [0.0], [-0.5]]
         """
-        return self.condition(xc, yc, lengths, seed, samples).query(xt)
+        return self.condition(xc, yc, lengths, seed, samples)._query(xt, 4)
 
     def sample(self, xc: ArrayLike, yc: ArrayLike, xt: ArrayLike, n: int = 1, seed: int | None = None, lengths: ArrayLike | None = None,
                samples: int = 50) -> Doubles:
@@ -179,8 +180,16 @@ class State:
         self._core = core
 
     def query(self, xt: ArrayLike) -> Prediction:
-        """Predicts the values at ``xt`` (B, M, D), or (M, D) of a single task."""
-        return Prediction(self._core.query(as_array(xt, "xt")))
+        """Predicts the values at ``xt`` (B, M, D), or (M, D) of a single task. Where ``xt`` is NaN, so is the prediction, with
+        a warning."""
+        return self._query(xt, 4)
+
+    def _query(self, xt: ArrayLike, level: int) -> Prediction:
+        targets = as_array(xt, "xt")
+        if targets.dtype.kind == "f" and (missing := int(np.isnan(targets).any(axis=-1).sum()) if targets.ndim else 0):
+            warn([f"{_count(missing, 'target')} of xt {'is' if missing == 1 else 'are'} NaN: the prediction there is NaN"],
+                 level)
+        return Prediction(self._core.query(targets))
 
     def update(self, xc: ArrayLike, yc: ArrayLike, lengths: ArrayLike | None = None) -> State:
         """Returns the state with more observed points. Models that stream need time for the new points alone.

@@ -44,6 +44,8 @@ class Question:
         coordinates = self.frame.coordinates
         if not inputs and coordinates is not None:
             inputs = [name for name in coordinates if name not in {self.group, *values, *self.covariates}]
+        if len(self.frame) == 0:
+            raise _core.InvalidInput("[fill] the table has no rows, expected observed values")
         facts = [] if inputs and values else self._facts()
         self.inputs, self.values = _core.choose_columns(facts, inputs, values, self.group or "", self.covariates,
                                                         self.asked.names if has_targets else None, dim_x)

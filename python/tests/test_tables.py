@@ -215,7 +215,10 @@ def test_doubts_are_warnings():
 
 
 @pytest.mark.parametrize("table, options, message", [
-    ({"x": [0.0, 1], "y": [1.0, 2]}, {}, "might be inputs|misses a value"),
+    ({"x": [0.0, 1], "y": [1.0, 2]}, {}, "no value of 'x', 'y' is missing, expected gaps to fill: for forecasts use npzoo.forecast"),
+    ({"x": [], "y": []}, {}, "the table has no rows"),
+    ({"x": [0.0, 1], "y": ["low", "high"]}, {"inputs": "x"}, "'y' is text, expected a column of numbers with gaps"),
+    ({"day": [0.0, 1], "y": [1.0, np.nan]}, {"weights": "npzoo/any-2d"}, "the weights take 2 inputs, expected inputs to name as many"),
     ({"x": [0.0, 1], "y": [1.0, np.nan]}, {"inputs": "z"}, "there is no column 'z', found 'x', 'y'"),
     ({"x": [0.0, np.nan], "y": [1.0, np.nan]}, {"inputs": "x", "values": "y"}, "input 'x' misses a value in row 1"),
     ({"x": ["a", "b"], "y": [1.0, np.nan]}, {"inputs": "x"}, "input 'x' is a column of text, expected one of numbers or dates"),
@@ -227,6 +230,58 @@ def test_what_is_refused(table, options, message):
     with pytest.raises(npzoo.InvalidInput, match=message) as caught:
         npzoo.fill({name: np.asarray(values) for name, values in table.items()}, **options)
     assert "\n" not in str(caught.value)
+
+
+def test_a_series_with_dates_is_a_table():
+    pandas = pytest.importorskip("pandas")
+    months = pandas.date_range("2021-01-01", periods=40, freq="MS")
+    sold = pandas.Series(np.round(30 + np.arange(40.0) + 5 * np.sin(np.arange(40) * np.pi / 6)), index=months, name="sold")
+    ahead = npzoo.forecast(sold, 3)
+    assert ahead["index"].tolist() == list(pandas.date_range("2024-05-01", periods=3, freq="MS"))
+    as_frame = npzoo.forecast(sold.to_frame(), 3)
+    assert ahead["mean_sold"].tolist() == as_frame["mean_sold"].tolist()
+    gap = sold.copy()
+    gap.iloc[7] = np.nan
+    assert npzoo.fill(gap)["mean_sold"].notna().all()
+    with pytest.raises(npzoo.InvalidInput, match=r"\[forecast\] Series without dates found, expected one with a DatetimeIndex"):
+        npzoo.forecast(pandas.Series([1.0, 2, 3]), 2)
+
+
+def test_forecasts_keep_within_bounds():
+    month = np.arange(40.0)
+    sold = np.maximum(np.round(6 * np.sin(month * np.pi / 6)), 0)
+    ahead = npzoo.forecast({"month": month, "sold": sold}, 6, "month", bounds=(0, 5), quantiles=[.05, .95], samples=4)
+    assert min(ahead["q0.05_sold"]) >= 0 and max(ahead["q0.95_sold"]) <= 5
+    counted = npzoo.forecast({"month": month, "sold": sold}, 6, "month", counts=True, quantiles=[.1, .9])
+    assert all(value == round(value) for value in counted["q0.9_sold"])
+    with pytest.raises(npzoo.InvalidInput, match="2 times of 'ds' repeat, expected one series"):
+        npzoo.forecast({"ds": [0.0, 0, 1, 1], "y": [1.0, 2, 3, 4]}, 2, "ds")
+    with pytest.raises(npzoo.InvalidInput, match=r"\[forecast\] the table has no rows"):
+        npzoo.forecast({"ds": [], "y": []}, 2, "ds")
+
+
+def test_messages_name_arguments_of_python():
+    x = np.arange(40.0)
+    y = np.where(x % 4 == 1, np.nan, np.abs(np.sin(x)) ** 3)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        npzoo.fill({"x": x, "y": y})
+        npzoo.fill({"x": x, "y": np.where(x == 6, -9999, y)})
+    texts = " ".join(str(w.message) for w in caught)
+    assert "missing=[-9999]" in texts and "--" not in texts, texts
+    with pytest.raises(npzoo.InvalidInput) as refused:
+        npzoo.fill({"x": x, "y": y - .5}, counts=True)
+    assert "--" not in str(refused.value)
+    with pytest.raises(npzoo.InvalidInput) as unknown:
+        npzoo.load("no-such-model:tnp/gp-rbf")
+    assert "npzoo list" not in str(unknown.value)
+
+
+def test_targets_that_are_nan_are_a_warning():
+    model = npzoo.load("npzoo/gp-rbf")
+    with pytest.warns(npzoo.PredictionWarning, match="1 target of xt is NaN"):
+        mean = model.predict([[0.0], [1.0]], [[0.5], [-0.5]], [[0.0], [np.nan]]).mean
+    assert np.isfinite(mean[0, 0]) and np.isnan(mean[1, 0])
 
 
 def test_other_things_are_no_tables():
