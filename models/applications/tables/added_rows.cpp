@@ -98,7 +98,7 @@ void add_absent(FillTables& tables) {
     std::vector<std::int64_t> rows = groups[g];
     const auto time_of = [&](std::int64_t row) { return tables.observed.x[static_cast<std::size_t>(row)]; };
     const TimeSeries series = times_of(tables, g, rows);
-    check(series.regular,
+    check(series.calendar.has_value(),
           "[predict] --add-rows found, but the rows of {}{} are not in equal steps of {}, expected such steps",
           tables.table.format().name(), group_text(tables, g), in_quotes(tables.columns.inputs[0]));
     const bool descends = rows.size() > 1 && time_of(rows.front()) > time_of(rows.back());

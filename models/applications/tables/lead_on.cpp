@@ -20,15 +20,19 @@ struct StepName {
 };
 
 StepName name_of_step(const TimeSeries& s) {
-  if (s.calendar) {
-    const std::int64_t months = s.calendar->months;
-    return months == 1    ? StepName{"months", 12}
-           : months == 3  ? StepName{"quarters", 8}
-           : months == 12 ? StepName{"years", 5}
-                          : StepName{fmt::format("steps of {} months", months), 12};
+  if (s.time_form.kind != ColumnForm::Kind::time || !s.calendar) return {};
+  const SeriesCalendar::Rule& rule = s.calendar->rule();
+  if (const auto* step = std::get_if<CalendarStep>(&rule); step && step->days.size() == 1)
+    return step->months == 1    ? StepName{"months", 12}
+           : step->months == 3  ? StepName{"quarters", 8}
+           : step->months == 12 ? StepName{"years", 5}
+                                : StepName{fmt::format("steps of {} months", step->months), 12};
+  if (const auto* open = std::get_if<OpenTimes>(&rule)) {
+    constexpr std::int64_t kWorkedDays = 5;
+    if (open->step == 1 && open->open_in_cycle() == kWorkedDays) return {"business days", 20};
+    return {"open times", open->open_in_day().value_or(open->open_in_cycle())};
   }
-  if (s.business_days) return {"business days", 20};
-  if (s.time_form.kind != ColumnForm::Kind::time) return {};
+  if (!std::holds_alternative<EqualSteps>(rule)) return {"steps", 24};
   constexpr double kSecond = 1.0 / 86'400;
   const struct {
     double days;
@@ -57,7 +61,7 @@ std::vector<TimeSeries> regular_series(const FillTables& tables) {
   try {
     for (std::size_t g = 0; g < groups.size(); ++g) {
       all.push_back(times_of(tables, g, groups[g]));
-      if (!all.back().regular) return {};
+      if (!all.back().calendar) return {};
     }
   } catch (const Error&) {  // a time twice, or one row
     return {};
@@ -91,7 +95,10 @@ std::optional<std::string> step_of(const FillTables& tables) {
   const std::vector<TimeSeries> series = regular_series(tables);
   if (series.empty()) return {};
   const TimeSeries& first = series.front();
-  return first.time_form.kind == ColumnForm::Kind::time ? name_of_step(first).unit : fmt::format("{:.6g}", first.step);
+  const bool named = first.time_form.kind == ColumnForm::Kind::time &&
+                     (std::holds_alternative<EqualSteps>(first.calendar->rule()) ||
+                      std::holds_alternative<CalendarStep>(first.calendar->rule()));
+  return named ? name_of_step(first).unit : first.calendar->description();
 }
 
 std::string text(const AbsentRows& absent) {

@@ -10,7 +10,6 @@
 #include "npzoo/engine/words.h"
 #include "npzoo/models/applications/tables/lead_on.h"
 #include "npzoo/models/applications/tables/own_rows.h"
-#include "npzoo/models/applications/tables/table_ends.h"
 
 namespace npzoo {
 
@@ -43,7 +42,10 @@ std::string described_season(const FillTables& tables) {
   const TimeSeries series = order_by_time(std::move(m), 1, "series");
   const auto known = std::ranges::count_if(series.y, [](double y) { return !std::isnan(y); });
   if (known < kFewest || series.size() > kMostPlaces) return {};
-  const std::vector<double> periods = find_periods(series.y, likely_periods(series));
+  std::vector<double> likely;
+  if (series.calendar)
+    for (const CalendarPeriod& p : series.calendar->periods()) likely.push_back(p.steps);
+  const std::vector<double> periods = find_periods(series.y, likely);
   const std::string of =
       fmt::format("{}{}", tables.columns.values[0], tables.groups.size() > 1 ? " in the first group" : "");
   if (periods.empty()) return "season: none found in " + of;
