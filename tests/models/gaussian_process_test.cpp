@@ -64,10 +64,14 @@ TEST_CASE("gaussian process: slopes of the evidence are central differences, wit
   const std::vector<double> x = uniform_places(3 * 12, 1), y = uniform_places(12, 2);
   for (const char* text : {"matern-1/2", "matern-3/2", "matern-5/2", "rbf", "matern-3/2 * periodic + linear",
                            "rbf * linear + matern-5/2 * matern-1/2"})
-    for (const bool trend : {false, true}) {
-      const GpCovariance covariance(GpKernel::parse(text), {0, 1, 1});
+    for (const int trend : {0, 1, 2}) {  // none, of flat priors, and one with three normal slopes
+      using Slopes = std::vector<std::size_t>;
+      const GpCovariance covariance(GpKernel::parse(text), {0, 1, 1}, trend == 2 ? Slopes{0, 1, 1} : Slopes{});
       GpBlock block{x, y};
-      for (std::size_t i = 0; trend && i < y.size(); ++i) block.trend.insert(block.trend.end(), {1, x[3 * i + 1]});
+      for (std::size_t i = 0; trend > 0 && i < y.size(); ++i) {
+        block.trend.insert(block.trend.end(), {1, x[3 * i + 1]});
+        if (trend == 2) block.trend.insert(block.trend.end(), {x[3 * i], x[3 * i + 2]});
+      }
       std::vector<double> logs;
       for (std::size_t k = 0; k < covariance.parameters().size(); ++k)
         logs.push_back(-0.7 + 0.2 * std::sin(static_cast<double>(k)));
@@ -82,6 +86,19 @@ TEST_CASE("gaussian process: slopes of the evidence are central differences, wit
         CHECK(evidence.d_log[k] == doctest::Approx((moved(1e-5) - moved(-1e-5)) / 2e-5).epsilon(1e-6));
       }
     }
+}
+
+TEST_CASE("gaussian process: normal slopes have the evidence of a linear kernel") {
+  const std::vector<double> x = uniform_places(15, 31), y = uniform_places(15, 32);
+  GpBlock constant{x, y}, slope{x, y};
+  constant.trend.assign(15, 1);
+  for (const double at : x) slope.trend.insert(slope.trend.end(), {1, at});
+  const GpEvidence kernel = log_evidence(GpCovariance(GpKernel::parse("rbf + linear"), {0}),
+                                         std::vector<double>{-0.3, -1, 0.4, -2}, constant);
+  const GpEvidence prior =
+      log_evidence(GpCovariance(GpKernel::parse("rbf"), {0}, {0}), std::vector<double>{-0.3, -1, 0.4, -2}, slope);
+  CHECK(prior.log_density == doctest::Approx(kernel.log_density).epsilon(1e-10));
+  for (std::size_t k = 0; k < 4; ++k) CHECK(prior.d_log[k] == doctest::Approx(kernel.d_log[k]).epsilon(1e-8));
 }
 
 TEST_CASE("gaussian process: posterior, evidence and covariance equal the exact posterior of the data sets") {
@@ -108,17 +125,17 @@ TEST_CASE("gaussian process: posterior, evidence and covariance equal the exact 
   }
 }
 
-TEST_CASE("gaussian process: a mean of a flat prior equals that of a wide one") {
+TEST_CASE("gaussian process: a flat constant and a normal slope equal a kernel with both") {
   const std::vector<double> x = uniform_places(20, 6), targets = uniform_places(7, 7);
   std::vector<double> y;
   for (const double at : x) y.push_back(5 + 3 * at + std::sin(9 * at));
   const GpPoints points{.dims = 1, .x = x, .y = y, .in_mean = {true}};
   const GpFigures flat =
-      GaussianProcess::with(points, std::vector<double>{1, 0.2, 0.1}, {.kernel = "matern-5/2"}).predict(targets);
-  // A constant and a slope of deviation 1000.
+      GaussianProcess::with(points, std::vector<double>{1, 0.2, 1.5, 0.1}, {.kernel = "matern-5/2"}).predict(targets);
+  // A constant of deviation 1000 and a slope of deviation 1.5.
   const auto wide_kernel = [](double a, double b) {
     const double r = std::sqrt(5.0) * std::abs(a - b) / 0.2;
-    return 1e6 * (1 + a * b) + (1 + r + r * r / 3) * std::exp(-r);
+    return 1e6 + 1.5 * 1.5 * a * b + (1 + r + r * r / 3) * std::exp(-r);
   };
   const std::size_t n = x.size(), m = targets.size();
   std::vector<double> k(n * n), cross(n * m), white = y;
@@ -171,6 +188,57 @@ TEST_CASE("gaussian process: the slope of a covariate is found with its deviatio
   REQUIRE(found.slopes.size() == 1);
   CHECK(found.slopes[0].input == 1);
   CHECK(std::abs(found.slopes[0].value + 4) < 3 * found.slopes[0].std + 0.05);
+  REQUIRE(found.slope_covariance.size() == 1);
+  CHECK(std::sqrt(found.slope_covariance[0]) == doctest::Approx(found.slopes[0].std));
+  CHECK(found.values[3].parameter.kind == GpParameter::Kind::slope);
+}
+
+TEST_CASE("gaussian process: errors of slopes are what they add to the variance, also from near points") {
+  for (const std::size_t n : {std::size_t{60}, std::size_t{600}}) {
+    const std::vector<double> x = uniform_places(2 * n, 33), targets{0.5, 0.5, 0.5, 3, 2, -4};
+    std::vector<double> y;
+    for (std::size_t i = 0; i < n; ++i) y.push_back(std::sin(6 * x[2 * i]) - 4 * x[2 * i + 1]);
+    const GpPoints points{.dims = 2, .x = x, .y = y, .group_of = {0, kMeanOnly}, .in_mean = {false, true}};
+    GpPoints without = points;
+    without.in_mean = {false, false};
+    const GaussianProcess process =
+        GaussianProcess::with(points, std::vector<double>{1, 0.3, 5, 0.4}, {.kernel = "rbf"});
+    const std::vector<double> errors = process.slope_errors(targets);
+    const GpFigures all = process.predict(targets),
+                    known = GaussianProcess::with(without, std::vector<double>{1, 0.3, 0.4}, {.kernel = "rbf"})
+                                .predict(targets);
+    REQUIRE(errors.size() == 3);
+    for (std::size_t i = 1; i < 3; ++i) {
+      const double added = all.std[i] * all.std[i] - known.std[i] * known.std[i];
+      CHECK(errors[i] * errors[i] / added > 0.99);
+      CHECK(errors[i] * errors[i] / added < 1.06);  // wider, as the noise is not known
+    }
+    CHECK(std::abs(errors[0]) < 0.2 * std::abs(errors[1]));
+    CHECK(GaussianProcess::with(without, std::vector<double>{1, 0.3, 0.4}, {.kernel = "rbf"})
+              .slope_errors(targets)
+              .empty());
+  }
+}
+
+TEST_CASE("gaussian process: an input without variation has no slope, and slopes of a group share a deviation") {
+  std::vector<double> x, y;
+  for (int i = 0; i < 12; ++i) {
+    x.insert(x.end(), {static_cast<double>(i), 7, i % 3 == 0 ? 1.0 : 0.0, i % 3 == 1 ? 1.0 : 0.0, 0});
+    y.push_back(i % 3 + 0.01 * (i * i % 5));
+  }
+  const GpPoints points{.dims = 5,
+                        .x = x,
+                        .y = y,
+                        .group_of = {0, kMeanOnly, kMeanOnly, kMeanOnly, kMeanOnly},
+                        .in_mean = {false, true, true, true, true},
+                        .slope_groups = {0, 1, 2, 2, 2}};
+  const GpFit found = GaussianProcess::fit(points, {.kernel = "rbf"}).found();
+  REQUIRE(found.slopes.size() == 3);
+  CHECK(found.slopes[0].input == 2);
+  CHECK(found.slopes[2].input == 4);  // a category that the points lack, beside others
+  CHECK(found.slopes[2].value == doctest::Approx(0));
+  CHECK(found.slopes[2].std == doctest::Approx(found.values[2].value).epsilon(1e-6));
+  CHECK(found.values.size() == 4);
 }
 
 TEST_CASE("gaussian process: a periodic kernel continues a cycle beyond the points") {
@@ -344,4 +412,6 @@ TEST_CASE("gaussian process: sizes that do not fit are refused") {
         "[gp] groups of 1 inputs found, expected 3");
   CHECK(error_of([&] { GaussianProcess::fit({.dims = 3, .x = x, .y = std::span(y).first(1), .in_mean = {true}}); }) ==
         "[gp] 1 inputs of the mean found, expected 3");
+  CHECK(error_of([&] { GaussianProcess::fit({.dims = 3, .x = x, .y = std::span(y).first(1), .slope_groups = {0}}); }) ==
+        "[gp] groups of 1 slopes found, expected 3");
 }

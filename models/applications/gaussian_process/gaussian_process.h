@@ -20,9 +20,13 @@ struct GpPoints {
   /// of kMeanOnly are not in the kernel; empty: each has its own.
   std::vector<std::size_t> group_of{};
   std::vector<bool> in_mean{};  // (D): the mean is linear in these inputs; empty: in none
+  /// (D): slopes of inputs with the same number, such as the categories of one column, share the deviation of their
+  /// prior; empty: each has its own.
+  std::vector<std::size_t> slope_groups{};
 };
 
-/// The mean of a Gaussian process. Its coefficients have a flat prior (universal kriging).
+/// The mean of a Gaussian process. Its constant has a flat prior. Slopes are normal with mean 0, and the deviation of
+/// each group of slopes is a hyper-parameter of the fit. An input that does not vary among the points has no slope.
 enum class GpMean : std::uint8_t {
   zero,
   constant,  // and linear in the inputs that `in_mean` names
@@ -45,8 +49,9 @@ struct GpValue {
 
 /// A linear term of the mean.
 struct GpSlope {
-  std::size_t input = 0;
-  double value = 0, std = 0;  // per unit of the input
+  std::size_t input = 0, group = 0;  // the group's number, as in GpParameter
+  double value = 0, std = 0;         // per unit of the input
+  double center = 0;                 // mean of the input over the points
 };
 
 /// A fitted process.
@@ -54,9 +59,10 @@ struct GpFit {
   GpKernel kernel;
   std::vector<GpValue> values;  // as GpCovariance::parameters lists them
   std::vector<GpSlope> slopes{};
-  double log_density = 0;          // of the values, with the prior of the fit; nats
-  std::int64_t points = 0;         // observed
-  std::int64_t fitted_points = 0;  // that the fit looked at
+  std::vector<double> slope_covariance{};  // (S, S)
+  double log_density = 0;                  // of the values, with the prior of the fit; nats
+  std::int64_t points = 0;                 // observed
+  std::int64_t fitted_points = 0;          // that the fit looked at
 
   double noise() const { return values.back().value; }
 };
@@ -87,6 +93,10 @@ class GaussianProcess {
 
   /// Predicts observations at targets (m, D).
   GpFigures predict(std::span<const double> targets) const;
+  /// Returns what the uncertainty of the S slopes adds to predictions at targets (m, D): (m, S), the factors of S
+  /// independent standard normal numbers. With more than 400 points those nearest to a target stand for all. With few
+  /// points they are wider, as the noise is not known either.
+  std::vector<double> slope_errors(std::span<const double> targets) const;
   /// Returns the covariance of observations at targets (m, D), (m, m). Throws Error unless `exact`.
   std::vector<double> covariance(std::span<const double> targets) const;
   /// Draws observations at targets (m, D), (m, count): of all targets together if `draws_jointly`, else each by itself.

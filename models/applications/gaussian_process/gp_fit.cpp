@@ -16,18 +16,20 @@ namespace npzoo {
 
 namespace {
 
-/// Solutions of one block: α = K⁻¹ (y − H β), the square (y − H β)ᵀ α, and G with K⁻¹ H A⁻¹ Hᵀ K⁻¹ = G Gᵀ.
+/// Solutions of one block whose coefficients have precisions T⁻¹, with M = K + H T Hᵀ and A = Hᵀ K⁻¹ H + T⁻¹.
 struct SolvedBlock {
-  std::vector<double> alpha;
-  std::vector<double> trend;  // G, (n, P)
-  double square = 0, log_determinant = 0;
+  std::vector<double> alpha;              // M⁻¹ y = K⁻¹ (y − H β)
+  std::vector<double> trend;              // G, (n, P), with K⁻¹ H A⁻¹ Hᵀ K⁻¹ = G Gᵀ
+  std::vector<double> beta{}, inverse{};  // (P), and A⁻¹ (P, P)
+  double square = 0;                      // yᵀ M⁻¹ y
+  double log_determinant = 0;             // of M, with T left out where it is flat
 };
 
-SolvedBlock solve_block(const SymmetricFactor& factor, const GpBlock& block) {
-  const std::size_t n = block.size(), p = block.trend.size() / std::max<std::size_t>(n, 1);
+SolvedBlock solve_block(const SymmetricFactor& factor, const GpBlock& block, const std::vector<double>& precision) {
+  const std::size_t n = block.size(), p = precision.size();
   std::vector<double> white = block.y, h = block.trend;
   factor.solve_lower(white);
-  SolvedBlock solved{{}, {}, 0, factor.log_determinant()};
+  SolvedBlock solved{.alpha = {}, .trend = {}, .log_determinant = factor.log_determinant()};
   if (p > 0) {
     factor.solve_lower(h);  // V = L⁻¹ H
     std::vector<double> a(p * p), b(p);
@@ -36,9 +38,17 @@ SolvedBlock solve_block(const SymmetricFactor& factor, const GpBlock& block) {
         for (std::size_t k = 0; k < p; ++k) a[j * p + k] += h[i * p + j] * h[i * p + k];
         b[j] += h[i * p + j] * white[i];
       }
+    for (std::size_t j = 0; j < p; ++j) {
+      a[j * p + j] += precision[j];
+      if (precision[j] > 0) solved.log_determinant -= std::log(precision[j]);
+    }
     const SymmetricFactor of_trend(std::move(a), static_cast<std::int64_t>(p));
     solved.log_determinant += of_trend.log_determinant();
+    solved.inverse = of_trend.inverse();
     of_trend.solve_lower(b);
+    solved.beta = b;
+    of_trend.solve_upper(solved.beta);
+    for (std::size_t j = 0; j < p; ++j) solved.square += precision[j] * solved.beta[j] * solved.beta[j];
     std::vector<double> turned(p * n);  // R⁻¹ Vᵀ with A = R Rᵀ
     for (std::size_t i = 0; i < n; ++i)
       for (std::size_t j = 0; j < p; ++j) turned[j * n + i] = h[i * p + j];
@@ -51,7 +61,7 @@ SolvedBlock solve_block(const SymmetricFactor& factor, const GpBlock& block) {
     factor.solve_upper(h);
     solved.trend = std::move(h);
   }
-  solved.square = std::inner_product(white.begin(), white.end(), white.begin(), 0.0);
+  solved.square += std::inner_product(white.begin(), white.end(), white.begin(), 0.0);
   factor.solve_upper(white);
   solved.alpha = std::move(white);
   return solved;
@@ -67,28 +77,49 @@ SymmetricFactor factor_of_block(const GpCovariance& covariance, double noise, co
   return {std::move(k), static_cast<std::int64_t>(n)};
 }
 
+/// Adds the derivatives with respect to the logarithms of the slopes' deviations.
+void add_slopes_of_deviations(const GpCovariance& covariance, const SolvedBlock& solved,
+                              const std::vector<double>& precision, std::vector<double>& d_log) {
+  const std::vector<std::size_t> parameters = covariance.slope_parameters();
+  const std::size_t p = precision.size(), first = p - parameters.size();
+  for (std::size_t s = 0; s < parameters.size(); ++s) {
+    const std::size_t j = first + s;
+    d_log[parameters[s]] += precision[j] * (solved.beta[j] * solved.beta[j] + solved.inverse[j * p + j]) - 1;
+  }
+}
+
 }  // namespace
+
+std::vector<double> trend_precisions(const GpCovariance& covariance, std::size_t columns) {
+  const std::vector<double> deviations = covariance.slope_deviations();
+  std::vector<double> precisions(columns - deviations.size());
+  for (const double deviation : deviations) precisions.push_back(1 / (deviation * deviation));
+  return precisions;
+}
 
 GpEvidence log_evidence(GpCovariance covariance, std::span<const double> logs, const GpBlock& block) {
   covariance.set(logs);
-  const std::size_t n = block.size(), dims = covariance.dims(), count = logs.size();
+  const std::size_t n = block.size(), dims = covariance.dims(), own = covariance.own_parameters();
   const std::size_t p = block.trend.size() / std::max<std::size_t>(n, 1);
+  const std::vector<double> precision = trend_precisions(covariance, p);
+  const auto flat = static_cast<std::size_t>(std::ranges::count(precision, 0.0));
   const double noise = std::exp(logs.back());
   const SymmetricFactor factor = factor_of_block(covariance, noise, block);
-  const SolvedBlock solved = solve_block(factor, block);
-  GpEvidence evidence{0, std::vector<double>(count)};
+  const SolvedBlock solved = solve_block(factor, block, precision);
+  GpEvidence evidence{0, std::vector<double>(logs.size())};
   evidence.log_density =
-      -0.5 * (solved.square + solved.log_determinant + static_cast<double>(n - p) * std::log(2 * std::numbers::pi));
-  const std::vector<double> precision = factor.inverse();
-  std::vector<double> slopes(count);
+      -0.5 * (solved.square + solved.log_determinant + static_cast<double>(n - flat) * std::log(2 * std::numbers::pi));
+  add_slopes_of_deviations(covariance, solved, precision, evidence.d_log);
+  const std::vector<double> inverse = factor.inverse();
+  std::vector<double> slopes(own);
   for (std::size_t i = 0; i < n; ++i) {
     throw_if_stopped();
     for (std::size_t j = 0; j <= i; ++j) {
-      double weight = solved.alpha[i] * solved.alpha[j] - precision[i * n + j];
+      double weight = solved.alpha[i] * solved.alpha[j] - inverse[i * n + j];
       for (std::size_t k = 0; k < p; ++k) weight += solved.trend[i * p + k] * solved.trend[j * p + k];
       if (i == j) weight *= 0.5;
       covariance.with_slopes(&block.x[i * dims], &block.x[j * dims], slopes.data());
-      for (std::size_t k = 0; k + 1 < count; ++k) evidence.d_log[k] += weight * slopes[k];
+      for (std::size_t k = 0; k < own; ++k) evidence.d_log[k] += weight * slopes[k];
       if (i == j) evidence.d_log.back() += weight * 2 * noise * noise;
     }
   }

@@ -9,11 +9,12 @@
 
 namespace npzoo {
 
-/// Observations of one Gaussian process: the mean is `trend` times coefficients of a flat prior.
+/// Observations of one Gaussian process: the mean is `trend` times coefficients. The last of them are the slopes of the
+/// covariance, with their normal priors. Those before have flat priors.
 struct GpBlock {
   std::vector<double> x;        // (n, D)
   std::vector<double> y;        // (n)
-  std::vector<double> trend{};  // (n, P), of full column rank; empty: the mean is 0
+  std::vector<double> trend{};  // (n, P), of full column rank where priors are flat; empty: the mean is 0
 
   std::size_t size() const { return y.size(); }
 };
@@ -23,6 +24,9 @@ struct GpEvidence {
   double log_density = 0;     // nats
   std::vector<double> d_log;  // with respect to the logarithms of the hyper-parameters
 };
+
+/// The precisions of the coefficients of a trend with so many columns, in the order of GpBlock; 0: a flat prior.
+std::vector<double> trend_precisions(const GpCovariance& covariance, std::size_t columns);
 
 /// Returns log p(y) given the logarithms of hyper-parameters, of which the last is the noise's; with a trend the
 /// restricted likelihood (Harville, Biometrika 1974): its coefficients are integrated out. Throws Error if the

@@ -96,8 +96,8 @@ std::string GpKernel::text() const {
   return text;
 }
 
-GpCovariance::GpCovariance(GpKernel kernel, std::vector<std::size_t> group_of)
-    : kernel_(std::move(kernel)), group_of_(std::move(group_of)) {
+GpCovariance::GpCovariance(GpKernel kernel, std::vector<std::size_t> group_of, std::vector<std::size_t> slope_of)
+    : kernel_(std::move(kernel)), group_of_(std::move(group_of)), slope_of_(std::move(slope_of)) {
   check(!group_of_.empty() && group_of_.size() <= kMostGpInputs, "[gp] {} inputs found, expected 1 to {}",
         group_of_.size(), kMostGpInputs);
   for (const std::size_t group : group_of_)
@@ -117,6 +117,9 @@ GpCovariance::GpCovariance(GpKernel kernel, std::vector<std::size_t> group_of)
       }
     }
   }
+  first_slope_ = parameters_.size();
+  const std::size_t slopes = slope_of_.empty() ? 0 : std::ranges::max(slope_of_) + 1;
+  for (std::size_t s = 0; s < slopes; ++s) parameters_.push_back({Kind::slope, 0, s});
   parameters_.push_back({Kind::noise, 0});
 }
 
@@ -127,6 +130,18 @@ void GpCovariance::set(std::span<const double> logs) {
   for (double& value : values_) value = std::exp(value);
   inverse_ = values_;
   for (double& value : inverse_) value = 1 / (value * value);
+}
+
+std::vector<std::size_t> GpCovariance::slope_parameters() const {
+  std::vector<std::size_t> numbers;
+  for (const std::size_t s : slope_of_) numbers.push_back(first_slope_ + s);
+  return numbers;
+}
+
+std::vector<double> GpCovariance::slope_deviations() const {
+  std::vector<double> deviations;
+  for (const std::size_t k : slope_parameters()) deviations.push_back(values_[k]);
+  return deviations;
 }
 
 /// Sums the squared differences of each group.

@@ -40,11 +40,11 @@ struct GpKernel {
 
 /// A hyper-parameter. All are positive, and handled by their logarithms.
 struct GpParameter {
-  enum class Kind : std::uint8_t { scale, lengthscale, period, roughness, noise };
+  enum class Kind : std::uint8_t { scale, lengthscale, period, roughness, slope, noise };
 
   Kind kind = Kind::scale;
   std::size_t term = 0;   // of the kernel
-  std::size_t group = 0;  // of a lengthscale: the inputs that it belongs to
+  std::size_t group = 0;  // of a lengthscale: the group of its inputs; of a slope: its number
 };
 
 /// The most inputs of a Gaussian process, counting each category of a column of text.
@@ -53,24 +53,33 @@ inline constexpr std::size_t kMostGpInputs = 256;
 /// The group of inputs that the kernel ignores: they are in the mean alone.
 inline constexpr std::size_t kMeanOnly = std::numeric_limits<std::size_t>::max();
 
-/// A kernel whose hyper-parameters have values. Inputs of one group share their lengthscales.
+/// A kernel whose hyper-parameters have values. Inputs of one group share their lengthscales. Slopes of the mean are
+/// normal with mean 0, and those of one group share their standard deviation.
 class GpCovariance {
  public:
   /// `group_of` has the number of the group of each input, from 0 on, or kMeanOnly; the first input has a number.
-  /// Throws Error for more inputs than kMostGpInputs.
-  GpCovariance(GpKernel kernel, std::vector<std::size_t> group_of);
+  /// `slope_of` (S) has the number of the group of each slope of the mean, from 0 on. Throws Error for more inputs than
+  /// kMostGpInputs.
+  GpCovariance(GpKernel kernel, std::vector<std::size_t> group_of, std::vector<std::size_t> slope_of = {});
 
   const GpKernel& kernel() const { return kernel_; }
   std::size_t dims() const { return group_of_.size(); }
   std::size_t groups() const { return groups_; }
   /// Each term has a scale (a standard deviation) and then the parameters of its factors: a lengthscale for each group,
-  /// or the period and the roughness l of a periodic factor. The noise comes last and is not used here.
+  /// or the period and the roughness l of a periodic factor. The deviations of slopes and the noise come last. They are
+  /// no part of the covariance here.
   const std::vector<GpParameter>& parameters() const { return parameters_; }
+  /// The number of parameters of the terms.
+  std::size_t own_parameters() const { return first_slope_; }
   void set(std::span<const double> logs);
+  /// The standard deviation of each slope (S).
+  std::vector<double> slope_deviations() const;
+  /// (S): the number of the parameter of each slope's deviation.
+  std::vector<std::size_t> slope_parameters() const;
 
   /// The covariance of the values of two points.
   double operator()(const double* a, const double* b) const;
-  /// The same, with its derivatives with respect to the logarithms (all but that of the noise).
+  /// The same, with its derivatives with respect to the logarithms of the terms' parameters.
   double with_slopes(const double* a, const double* b, double* d_log) const;
   /// (n, m), of points a (n, D) and b (m, D).
   std::vector<double> between(std::span<const double> a, std::span<const double> b) const;
@@ -93,8 +102,8 @@ class GpCovariance {
                           double* d_log) const;
 
   GpKernel kernel_;
-  std::vector<std::size_t> group_of_;
-  std::size_t groups_ = 0;
+  std::vector<std::size_t> group_of_, slope_of_;
+  std::size_t groups_ = 0, first_slope_ = 0;
   std::vector<Term> terms_;
   std::vector<GpParameter> parameters_;
   std::vector<double> values_;   // of the parameters

@@ -27,7 +27,7 @@ double GpScaling::unit(const GpParameter& p, const std::vector<std::size_t>& gro
 }
 
 GpScaling gp_scaling(std::span<const double> x, std::span<const double> y, const std::vector<std::size_t>& group_of,
-                     double usual_mean, double usual_std) {
+                     const std::vector<std::size_t>& slope_groups, double usual_mean, double usual_std) {
   const std::size_t dims = group_of.size(), n = y.size();
   const auto rows = static_cast<double>(std::max<std::size_t>(n, 1));
   GpScaling s{std::vector<double>(dims), std::vector<double>(dims)};
@@ -39,7 +39,8 @@ GpScaling gp_scaling(std::span<const double> x, std::span<const double> y, const
   }
   for (std::size_t d = 0; d < dims; ++d)  // √12 deviations are the extent of evenly spread inputs
     for (std::size_t e = 0; e < dims; ++e)
-      if (e == d || (group_of[e] == group_of[d] && group_of[d] != kMeanOnly))
+      if (e == d || (group_of[e] == group_of[d] && group_of[d] != kMeanOnly) ||
+          (!slope_groups.empty() && slope_groups[e] == slope_groups[d]))
         s.extent[d] = std::max(s.extent[d], std::sqrt(12 * squares[e]));
   for (double& extent : s.extent)
     if (!(extent > 0)) extent = 1;

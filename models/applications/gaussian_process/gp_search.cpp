@@ -18,6 +18,7 @@ constexpr std::size_t kWhole = 400, kBlockPoints = 128, kBlocks = 8;
 constexpr std::uint64_t kOrderSeed = 0x6a7;
 constexpr int kStartSteps = 12, kSteps = 80;
 constexpr double kLeastGain = 0.02;  // nats
+constexpr double kUsualSlope = 0;    // the logarithm of its deviation
 constexpr auto kAutoKernels = {"matern-1/2", "matern-3/2", "matern-5/2", "rbf"};
 
 void add_row(const GpBlock& from, std::size_t dims, std::size_t row, GpBlock& to) {
@@ -26,17 +27,6 @@ void add_row(const GpBlock& from, std::size_t dims, std::size_t row, GpBlock& to
   to.y.push_back(from.y[row]);
   to.trend.insert(to.trend.end(), from.trend.begin() + static_cast<std::ptrdiff_t>(row * p),
                   from.trend.begin() + static_cast<std::ptrdiff_t>((row + 1) * p));
-}
-
-/// Keeps independent columns of a block's trend: within a block an input may not vary.
-void drop_dependent(GpBlock& block) {
-  const std::size_t n = block.size(), p = block.trend.size() / n;
-  if (p == 0) return;
-  std::vector<double> trend;
-  const std::vector<std::size_t> columns = independent_columns(block.trend, n);
-  for (std::size_t i = 0; i < n; ++i)
-    for (const std::size_t j : columns) trend.push_back(block.trend[i * p + j]);
-  block.trend = std::move(trend);
 }
 
 /// Gives the lengthscales of one term the same number, and each other hyper-parameter its own.
@@ -79,8 +69,8 @@ std::vector<double> first_steps(const GpCovariance& covariance, std::span<const 
 /// Starts for each period, and each with long and with short lengthscales or, without lengthscales, with a smooth and
 /// with a rough cycle.
 std::vector<Start> starts_of(const std::string& kernel, const std::vector<std::size_t>& group_of,
-                             const GpBlock& block) {
-  const GpCovariance covariance(GpKernel::parse(kernel), group_of);
+                             const std::vector<std::size_t>& slope_of, const GpBlock& block) {
+  const GpCovariance covariance(GpKernel::parse(kernel), group_of, slope_of);
   std::vector<double> center;
   for (const LogNormal& prior : weak_priors(covariance)) center.push_back(prior.center);
   const auto has = [&](GpParameter::Kind kind) {
@@ -112,29 +102,6 @@ GpOptimum climb_from(const GpCovariance& covariance, const std::vector<double>& 
 }
 
 }  // namespace
-
-std::vector<std::size_t> independent_columns(const std::vector<double>& trend, std::size_t n) {
-  const std::size_t p = trend.size() / std::max<std::size_t>(n, 1);
-  std::vector<std::vector<double>> kept;  // orthonormal
-  std::vector<std::size_t> columns;
-  std::vector<double> c(n);
-  const auto length = [&] { return std::sqrt(std::inner_product(c.begin(), c.end(), c.begin(), 0.0)); };
-  for (std::size_t j = 0; j < p && (columns.empty() || 3 * (columns.size() + 1) <= n); ++j) {
-    for (std::size_t i = 0; i < n; ++i) c[i] = trend[i * p + j];
-    const double before = length();
-    for (int twice = 0; twice < 2; ++twice)
-      for (const std::vector<double>& q : kept) {
-        const double along = std::inner_product(q.begin(), q.end(), c.begin(), 0.0);
-        for (std::size_t i = 0; i < n; ++i) c[i] -= along * q[i];
-      }
-    const double after = length();
-    if (!(after > 1e-6 * before)) continue;
-    for (double& v : c) v /= after;
-    kept.push_back(c);
-    columns.push_back(j);
-  }
-  return columns;
-}
 
 std::vector<GpBlock> fit_blocks(const GpBlock& all, std::size_t dims) {
   const std::size_t n = all.size();
@@ -168,23 +135,22 @@ std::vector<LogNormal> weak_priors(const GpCovariance& covariance) {
       case GpParameter::Kind::lengthscale: priors.push_back({of_inputs, 1, std::log(1e-4), std::log(100.0)}); break;
       case GpParameter::Kind::period: priors.push_back({std::log(0.2), 3, std::log(1e-5), std::log(2.0)}); break;
       case GpParameter::Kind::roughness: priors.push_back({0, 1, std::log(0.1), std::log(10.0)}); break;
+      case GpParameter::Kind::slope: priors.push_back({kUsualSlope, 1.5, std::log(1e-3), std::log(100.0)}); break;
       case GpParameter::Kind::noise: priors.push_back({std::log(0.1), 2, std::log(1e-4), std::log(3.0)}); break;
     }
   return priors;
 }
 
 GpSearchResult search_hyperparameters(std::vector<GpBlock> blocks, const std::vector<std::size_t>& group_of,
-                                      const std::string& kernel) {
+                                      const std::vector<std::size_t>& slope_of, const std::string& kernel) {
   const std::size_t dims = group_of.size();
   GpBlock few;  // which decides between the starts
   const std::size_t n = blocks.front().size(), count = std::min(n, kBlockPoints);
   for (std::size_t i = 0; i < count; ++i) add_row(blocks.front(), dims, i * n / count, few);
-  drop_dependent(few);
-  for (GpBlock& block : blocks) drop_dependent(block);
   std::vector<Start> starts;
   for (const std::string& name :
        kernel == "auto" ? std::vector<std::string>(kAutoKernels.begin(), kAutoKernels.end()) : std::vector{kernel})
-    for (Start& start : starts_of(name, group_of, blocks.front())) starts.push_back(std::move(start));
+    for (Start& start : starts_of(name, group_of, slope_of, few)) starts.push_back(std::move(start));
   const ClimbOptions equal{.steps = kStartSteps};
   std::optional<Start> best;
   double highest = 0;

@@ -16,10 +16,6 @@ struct GpSearchResult {
   std::int64_t fitted_points = 0;  // of all blocks; a point may be in two
 };
 
-/// Returns the columns of a trend (n, P), from the first on, that earlier ones do not explain, at most one for three
-/// rows but always one.
-std::vector<std::size_t> independent_columns(const std::vector<double>& trend, std::size_t n);
-
 /// The parts of observations that a fit looks at, without trends: all of at most 400; else blocks of 128 points, of
 /// which a half are spread over all and a half hold a point's nearest ones.
 std::vector<GpBlock> fit_blocks(const GpBlock& all, std::size_t dims);
@@ -27,10 +23,11 @@ std::vector<GpBlock> fit_blocks(const GpBlock& all, std::size_t dims);
 /// Weak priors of observations whose inputs have extents of about 1, and whose values have mean 0 and deviation 1.
 std::vector<LogNormal> weak_priors(const GpCovariance& covariance);
 
-/// Finds hyper-parameters of such observations. `kernel` is "auto" or a kernel's text. Lengthscales begin equal, with
+/// Finds hyper-parameters of such observations. `kernel` is "auto" or a kernel's text; `group_of` and `slope_of` are
+/// those of GpCovariance. Lengthscales begin equal, with
 /// short and long ones and, of a periodic kernel, with the periods of the highest peaks of the periodogram; the
 /// likeliest goes on with lengthscales of its own for each group of inputs.
 GpSearchResult search_hyperparameters(std::vector<GpBlock> blocks, const std::vector<std::size_t>& group_of,
-                                      const std::string& kernel);
+                                      const std::vector<std::size_t>& slope_of, const std::string& kernel);
 
 }  // namespace npzoo

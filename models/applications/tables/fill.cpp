@@ -179,18 +179,20 @@ void finish_result(const CompleteData& c, FillResult& result) {
 }
 
 GpInputs gp_inputs(const FillData& d) {
-  return {.dim_x = d.dim_x, .lonlat = d.lonlat, .x_groups = d.x_groups, .covariates = d.covariates};
+  GpInputs inputs{.dim_x = d.dim_x, .lonlat = d.lonlat, .x_groups = d.x_groups, .covariates = d.covariates};
+  inputs.sort_covariates(d.x_names);
+  return inputs;
 }
 
 std::vector<SeriesProcess> processes_of(const std::vector<GpFit>& fits, const GpInputs& inputs, const CompleteData& c) {
-  const std::vector<std::string> names = inputs.names(c.data.x_names);
   std::vector<SeriesProcess> all;
   for (std::size_t i = 0; i < fits.size(); ++i) {
     const auto groups = static_cast<std::size_t>(c.question.group_count);
     SeriesProcess& process =
         all.emplace_back(SeriesProcess{i / groups, static_cast<std::int64_t>(i % groups), fits[i]});
     process.values = named_values(fits[i], inputs, c.data.x_names);
-    for (const GpSlope& slope : fits[i].slopes) process.slopes.push_back({names[slope.input], slope.value});
+    for (const NamedSlope& slope : named_slopes(fits[i], inputs, c.data.x_names))
+      process.slopes.push_back({slope.name, slope.value});
   }
   return all;
 }

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <mutex>
+#include <numeric>
 
 #include "npzoo/datasets/gaussian_mixture.h"
 #include "npzoo/datasets/normal_distribution.h"
@@ -16,35 +18,49 @@
 
 namespace npzoo {
 
+void GpInputs::sort_covariates(std::span<const std::string> x_names) {
+  order.resize(static_cast<std::size_t>(dim_x));
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(std::span(order).last(static_cast<std::size_t>(covariates)), {},
+                           [&](std::size_t column) { return x_names[column]; });
+}
+
 std::vector<double> GpInputs::operator()(std::span<const double> x) const {
-  if (lonlat) return on_sphere(x, static_cast<std::size_t>(dim_x));
-  return {x.begin(), x.end()};
+  std::vector<double> sorted(x.begin(), x.end());
+  for (std::size_t i = 0; i < x.size() && !order.empty(); ++i) {
+    const std::size_t d = i % order.size();
+    sorted[i] = x[i - d + order[d]];
+  }
+  return lonlat ? on_sphere(sorted, static_cast<std::size_t>(dim_x)) : sorted;
+}
+
+std::size_t GpInputs::column(std::size_t d) const {
+  const std::size_t at = lonlat ? (d < 3 ? d % 2 : d - 1) : d;
+  return order.empty() ? at : order[at];
 }
 
 GpPoints GpInputs::shape() const {
-  const std::size_t more = lonlat ? 1 : 0, dims = static_cast<std::size_t>(dim_x) + more;
+  const std::size_t dims = static_cast<std::size_t>(dim_x) + (lonlat ? 1 : 0);
   GpPoints points{.dims = static_cast<std::int64_t>(dims)};
   std::vector<std::size_t> numbers;  // of the table's groups, in the order in which they appear
   for (std::size_t d = 0; d < dims; ++d) {
-    const bool of_mean = d + static_cast<std::size_t>(covariates) >= dims;
+    const bool of_mean = d + static_cast<std::size_t>(covariates) >= dims, of_sphere = lonlat && d < 3;
+    const std::size_t group = of_sphere          ? std::numeric_limits<std::size_t>::max()
+                              : x_groups.empty() ? column(d)
+                                                 : x_groups[column(d)];
+    const auto at = std::ranges::find(numbers, group);
+    const auto number = static_cast<std::size_t>(at - numbers.begin());
+    if (at == numbers.end()) numbers.push_back(group);
     points.in_mean.push_back(of_mean);
-    if (lonlat && d < 3) {
-      points.group_of.push_back(0);
-      if (d == 2) numbers.push_back(std::numeric_limits<std::size_t>::max());
-    } else if (of_mean && !covariates_in_kernel) {
-      points.group_of.push_back(kMeanOnly);
-    } else {
-      const std::size_t group = x_groups.empty() ? d : x_groups[d - more];
-      const auto at = std::ranges::find(numbers, group);
-      points.group_of.push_back(static_cast<std::size_t>(at - numbers.begin()));
-      if (at == numbers.end()) numbers.push_back(group);
-    }
+    points.slope_groups.push_back(number);
+    points.group_of.push_back(of_mean && !covariates_in_kernel ? kMeanOnly : number);
   }
   return points;
 }
 
 std::vector<std::string> GpInputs::names(std::span<const std::string> of_table) const {
   std::vector<std::string> all(of_table.begin(), of_table.end());
+  for (std::size_t d = 0; d < order.size(); ++d) all[d] = of_table[order[d]];
   if (!lonlat) return all;
   const std::string place = all[0] + " and " + all[1];
   all.erase(all.begin(), all.begin() + 2);
@@ -56,6 +72,7 @@ std::vector<NamedValue> named_values(const GpFit& fit, const GpInputs& inputs, s
   using Kind = GpParameter::Kind;
   const std::vector<std::string> names = inputs.names(x_names);
   const std::vector<std::size_t> group_of = inputs.shape().group_of;
+  const std::vector<NamedSlope> slopes = named_slopes(fit, inputs, x_names);
   std::vector<NamedValue> all;
   for (const auto& [parameter, value] : fit.values) {
     const std::string term = fit.kernel.terms.size() > 1 && parameter.kind != Kind::noise
@@ -71,10 +88,61 @@ std::vector<NamedValue> named_values(const GpFit& fit, const GpInputs& inputs, s
         break;
       case Kind::period: all.push_back({"period" + term, value}); break;
       case Kind::roughness: all.push_back({"roughness" + term, value}); break;
+      case Kind::slope: {
+        const auto slope = std::ranges::find(fit.slopes, parameter.group, &GpSlope::group) - fit.slopes.begin();
+        const auto& [name, effect, std, category] = slopes[static_cast<std::size_t>(slope)];
+        all.push_back({"usual slope of " + covariate_name(name, category), value});
+        break;
+      }
       case Kind::noise: all.push_back({"noise", value}); break;
     }
   }
   return all;
+}
+
+std::string covariate_name(const std::string& column, bool category) {
+  return category ? column.substr(0, column.find(" = ")) : column;
+}
+
+std::string NamedSlope::text() const {
+  if (!category) return fmt::format("linear part: {:.5g} ± {:.2g} for each unit of {}", value, std, name);
+  return fmt::format("linear part: {:.5g} ± {:.2g} where {}, from the mean of all categories", value, std, name);
+}
+
+std::vector<NamedSlope> named_slopes(const GpFit& fit, const GpInputs& inputs, std::span<const std::string> x_names) {
+  const std::vector<std::string> names = inputs.names(x_names);
+  const std::size_t count = fit.slopes.size();
+  std::vector<NamedSlope> all;
+  for (std::size_t k = 0; k < count; ++k) {
+    const GpSlope& slope = fit.slopes[k];
+    const std::size_t first = names.size() - static_cast<std::size_t>(inputs.covariates);
+    const auto same = [&](const GpSlope& other) { return other.group == slope.group; };
+    const bool category = slope.input >= first && std::ranges::count_if(fit.slopes, same) > 1;
+    if (!category) {
+      all.push_back({names[slope.input], slope.value, slope.std, false});
+      continue;
+    }
+    std::vector<double> weights(count);  // of the slopes: their centers are the shares of the categories
+    weights[k] = 1;
+    for (std::size_t j = 0; j < count; ++j)
+      if (same(fit.slopes[j])) weights[j] -= fit.slopes[j].center;
+    double effect = 0, variance = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      effect += weights[i] * fit.slopes[i].value;
+      for (std::size_t j = 0; j < count; ++j) variance += weights[i] * weights[j] * fit.slope_covariance[i * count + j];
+    }
+    all.push_back({names[slope.input], effect, std::sqrt(std::max(variance, 0.0)), true});
+  }
+  return all;
+}
+
+std::vector<std::string> describe_slopes(const GpFit& fit, const GpInputs& inputs,
+                                         std::span<const std::string> x_names) {
+  const std::vector<NamedSlope> slopes = named_slopes(fit, inputs, x_names);
+  std::vector<std::string> lines;
+  for (std::size_t k = 0; k < slopes.size(); ++k)
+    if (!slopes[k].category || fit.slopes[k].center > 0) lines.push_back(slopes[k].text());
+  return lines;
 }
 
 std::vector<std::string> describe_fit(const GpFit& fit, const GpInputs& inputs, std::span<const std::string> x_names) {
@@ -82,10 +150,7 @@ std::vector<std::string> describe_fit(const GpFit& fit, const GpInputs& inputs, 
   for (const auto& [name, value] : named_values(fit, inputs, x_names))
     parts.push_back(fmt::format("{} {:.4g}", name, value));
   std::vector<std::string> lines{fmt::format("kernel: {}; {}", fit.kernel.text(), fmt::join(parts, ", "))};
-  const std::vector<std::string> names = inputs.names(x_names);
-  for (const GpSlope& slope : fit.slopes)
-    lines.push_back(
-        fmt::format("linear part: {:.5g} ± {:.2g} for each unit of {}", slope.value, slope.std, names[slope.input]));
+  std::ranges::move(describe_slopes(fit, inputs, x_names), std::back_inserter(lines));
   return lines;
 }
 

@@ -19,21 +19,43 @@ struct GpInputs {
       x_groups{};                    // (Dx): inputs with the same number share a lengthscale; empty: each has its own
   std::int64_t covariates = 0;       // the last ones: in the mean as well
   bool covariates_in_kernel = true;  // else in the mean alone
+  /// (Dx): the columns of the table in the order of the process; empty: as they are.
+  std::vector<std::size_t> order{};
 
+  /// Sorts the covariates by name: answers then do not depend on the order in which they were named, to the last bit.
+  void sort_covariates(std::span<const std::string> x_names);
   /// Returns the inputs of the `GaussianProcess`: (n, Dx) → (n, D).
   std::vector<double> operator()(std::span<const double> x) const;
   /// The shape of the points, without arrays.
   GpPoints shape() const;
   /// The names of inputs (D).
   std::vector<std::string> names(std::span<const std::string> of_table) const;
+  /// The column of the table that input `d` is.
+  std::size_t column(std::size_t d) const;
 };
 
-/// A hyper-parameter by its name, such as "lengthscale of lon and lat". Lengthscales of the sphere are in its radii.
+/// The name of a covariate of which `column` is a column: "soil" of "soil = clay" where `category` is true.
+std::string covariate_name(const std::string& column, bool category);
+
+/// A number by its name, such as "lengthscale of lon and lat". Lengthscales of the sphere are in its radii.
 struct NamedValue {
   std::string name;
   double value = 0;
 };
 std::vector<NamedValue> named_values(const GpFit& fit, const GpInputs& inputs, std::span<const std::string> x_names);
+/// The slopes of a fit. The effect of a category is relative to the mean of its column's categories.
+struct NamedSlope {
+  std::string name;
+  double value = 0, std = 0;
+  bool category = false;
+
+  /// "linear part: 2.7 ± 0.2 for each unit of price".
+  std::string text() const;
+};
+std::vector<NamedSlope> named_slopes(const GpFit& fit, const GpInputs& inputs, std::span<const std::string> x_names);
+/// Returns a line about each slope but those of categories that no point has.
+std::vector<std::string> describe_slopes(const GpFit& fit, const GpInputs& inputs,
+                                         std::span<const std::string> x_names);
 /// Returns lines about the fit for a table of predictions.
 std::vector<std::string> describe_fit(const GpFit& fit, const GpInputs& inputs, std::span<const std::string> x_names);
 
