@@ -141,6 +141,37 @@ TEST_CASE("series: a Gaussian's quantiles, density and scores are in the table's
     }
 }
 
+TEST_CASE("series: added variances widen figures and scores, and not samples") {
+  const OnCpu cpu;
+  const auto model = make_small("tnp-d");
+  SeriesOptions options = options_for("tnp-d");
+  options.quantiles = {0.975};
+  options.samples = 3;
+  std::vector<Series> all = random_series(12, 1);
+  const SeriesPredictor predictor(*model, kSeriesRange, options);
+  const std::vector<SeriesPrediction> plain = predictor.predict(all);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (std::size_t k = 0; k < all[i].targets.size(); ++k)
+      all[i].added_variance.push_back(i % 2 == 0 ? 0 : std::pow(2.4 * plain[i].std[k], 2));
+  const std::vector<SeriesPrediction> wide = predictor.predict(all);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    CHECK(wide[i].mean == plain[i].mean);
+    CHECK(wide[i].samples == plain[i].samples);
+    const double factor = i % 2 == 0 ? 1 : 2.6;
+    for (std::size_t k = 0; k < wide[i].std.size(); ++k) {
+      const double std = factor * plain[i].std[k], y = all[i].truth[k], z = (y - wide[i].mean[k]) / std;
+      CHECK(wide[i].std[k] == doctest::Approx(std).epsilon(1e-6));
+      CHECK((wide[i].quantiles[k] - wide[i].mean[k]) / std == doctest::Approx(1.959963984540054).epsilon(1e-6));
+      if (std::isnan(y)) continue;
+      CHECK(wide[i].central_mass[k] == doctest::Approx(std::erf(std::abs(z) / std::sqrt(2))).epsilon(1e-5));
+      CHECK(wide[i].log_density[k] == doctest::Approx(-z * z / 2 - std::log(std * std::sqrt(2 * M_PI))).epsilon(1e-5));
+    }
+  }
+  all[3].added_variance.push_back(1);
+  CHECK(error_of([&] { predictor.predict(all); }) == fmt::format("[series] {} added variances found, expected {}",
+                                                                 all[3].added_variance.size(), all[3].targets.size()));
+}
+
 TEST_CASE("series: the values of a model are predicted together, each in its own units") {
   const OnCpu cpu;
   const auto model = make_small("tnp-d", 1, 3);

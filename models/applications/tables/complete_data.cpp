@@ -67,6 +67,9 @@ void check_data(const FillData& d) {
   check(d.truth.empty() || d.truth.size() == d.values.size(), "[predict] {} columns of truth found, expected {}",
         d.truth.size(), d.values.size());
   check_columns(d.truth, d.value_names, d.places(), "truths");
+  check(d.added_variance.empty() || d.added_variance.size() == d.values.size(),
+        "[predict] {} columns of variances found, expected {}", d.added_variance.size(), d.values.size());
+  check_columns(d.added_variance, d.value_names, d.places(), "variances");
 }
 
 }  // namespace
@@ -84,6 +87,7 @@ CompleteData::CompleteData(FillData given) : data(std::move(given)) {
   q.target_groups = d.targets ? d.target_groups : d.groups;
   q.truth = d.truth;
   q.y_names = d.value_names;
+  q.added_variance = d.added_variance;
   for (const auto groups : {q.groups, q.target_groups})
     for (const std::uint32_t g : groups) q.group_count = std::max<std::int64_t>(q.group_count, std::int64_t{g} + 1);
   if (d.targets || d.truth.empty()) return;

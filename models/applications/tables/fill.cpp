@@ -337,7 +337,7 @@ FillResult fill(const TrainedModel& trained, const FillData& data, const FillOpt
             "[predict] covariates and a transform or bounds of values found, expected one of them");
       const PlainTable plain(seen);
       result = fill_plain(trained, CompleteData(plain.data()), options);
-      plain.finish(result);
+      plain.finish(result, options.seed.value_or(trained.checkpoint.run.seed));
     } else {
       result = fill_plain(trained, CompleteData(seen), options);
     }

@@ -38,6 +38,9 @@ struct FillData {
   std::int64_t covariates = 0;          // of the inputs, the last ones: values are also linear in them (see fill)
   std::vector<std::size_t> x_groups{};  // (Dx): inputs of one category have the same number; empty: each has its own
 
+  /// Of each value column (m): variances to add to predictions, such as those of linear parts; empty: none.
+  std::vector<std::span<const double>> added_variance{};
+
   std::int64_t places() const { return std::ssize(targets.value_or(x)) / dim_x; }
 };
 
@@ -111,8 +114,9 @@ inline constexpr std::string_view kGaussianProcess = "gp";
 ///
 /// Longitude and latitude are mapped to a plane (see SphereMap). Covariates are inputs of a model that takes as many
 /// inputs as they and the others are. Else a linear mean in them is fitted to each series by generalised least squares,
-/// with the covariance of a Gaussian process of the other inputs, and the model predicts what it leaves; the
-/// uncertainty of its slopes is not added.
+/// with the covariance of a Gaussian process of the other inputs, and the model predicts what it leaves. Slopes are
+/// normal with mean 0. Their deviation is that of the largest restricted likelihood, one for each covariate. What their
+/// uncertainty adds at a place is part of its figures.
 FillResult fill(const TrainedModel& trained, const FillData& data, const FillOptions& options = {});
 /// Predicts by Gaussian processes, fitted to each series: any number of inputs, longitudes and latitudes as points of
 /// the sphere, a mean that is linear in the covariates, and these as inputs as well. Progress and errors are as above.

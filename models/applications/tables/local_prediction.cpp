@@ -36,6 +36,9 @@ Series series_of(const Series& whole, const LocalTile& tile, std::size_t dim_x) 
           .targets = rows_of(whole.targets, tile.targets, dim_x),
           .truth = whole.truth.empty() ? std::vector<double>()
                                        : rows_of(whole.truth, tile.targets, whole.value_names.size()),
+          .added_variance = whole.added_variance.empty()
+                                ? std::vector<double>()
+                                : rows_of(whole.added_variance, tile.targets, whole.value_names.size()),
           .value_names = whole.value_names,
           .transforms = whole.transforms};
 }

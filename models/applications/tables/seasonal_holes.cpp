@@ -113,12 +113,14 @@ void put_answers(const HoleQuestion& q, const RegularSeries& s, double share, co
     if (r.closed) continue;
     const auto& [plain, seasonal] = q.answers;
     const double mean = (1 - share) * plain.mean[k] + share * seasonal.mean[k],
-                 std = (1 - share) * plain.std[k] + share * seasonal.std[k];
-    const RowDistribution d{mean, positive_std(std, mean), s.transform};
+                 spread = (1 - share) * plain.std[k] + share * seasonal.std[k];
+    const double more =
+        question.added_variance.empty() ? 0 : question.added_variance[s.column][static_cast<std::size_t>(r.row)];
+    const RowDistribution d{mean, positive_std(more > 0 ? std::sqrt(spread * spread + more) : spread, mean), s.transform};
     put(d, r.row, truth_of(question, s.column, r.row), options.quantiles, column);
     Random random = streams.stream({&q.positions[k], 1});
     for (std::size_t i = 0; i < samples; ++i) {
-      const double z = d.mean + d.std * random.normal();
+      const double z = d.mean + spread * random.normal();  // covariates add their own draws
       column.samples[static_cast<std::size_t>(r.row) * samples + i] = s.transform.active() ? s.transform.inverse(z) : z;
     }
     ++k;

@@ -43,10 +43,25 @@ double log_of_mean(std::span<const double> logs, std::span<const double> weights
   return most + std::log(sum / all);
 }
 
+/// Returns marginals on the linear scale plus independent errors of these variances (B, Nt, Dy).
+Marginals widened(Marginals m, const Tensor& added) {
+  if (!added.defined()) return m;
+  const auto from = std::as_const(m.std).values<double>(), more = added.values<double>();
+  Tensor std = Tensor::empty(m.std.shape(), DType::float64, Device::cpu);
+  const auto to = std.values<double>();
+  for (std::size_t i = 0; i < from.size(); ++i) to[i] = std::sqrt(from[i] * from[i] + more[i % more.size()]);
+  m.std = std;
+  return m;
+}
+
 }  // namespace
 
-SeriesFigures::SeriesFigures(const Prediction& prediction, const SeriesOptions& options, Draws& draws)
-    : options_(options), marginals_(on_host(prediction.marginals())), moments_(moments(marginals_)) {
+SeriesFigures::SeriesFigures(const Prediction& prediction, const Tensor& added, const SeriesOptions& options,
+                             Draws& draws)
+    : options_(options),
+      drawn_(on_host(prediction.marginals())),
+      marginals_(widened(drawn_, added)),
+      moments_(moments(marginals_)) {
   for (const double p : options.quantiles) quantiles_.push_back(quantile(marginals_, p));
   if (options.samples > 0 && options.density != Density::marginal) samples_ = prediction.sample(options.samples, draws);
 }
@@ -148,7 +163,7 @@ void SeriesFigures::append_samples(std::int64_t b, const Series& series, std::sp
   const PlaceSamples samples(options_.seed, series.x, series.y);
   const std::size_t dim_x = options_.x_names.size(), first = out.samples.size();
   for (std::size_t i = 0; i < places.size() / dim_x; ++i)
-    samples.draw(marginals_, b, static_cast<std::int64_t>(i), places.subspan(i * dim_x, dim_x), options_.samples,
+    samples.draw(drawn_, b, static_cast<std::int64_t>(i), places.subspan(i * dim_x, dim_x), options_.samples,
                  out.samples);
   const auto count = static_cast<std::size_t>(options_.samples);
   for (std::size_t i = first; i < out.samples.size(); ++i) {

@@ -13,8 +13,9 @@ namespace npzoo {
 /// prediction is a series.
 class SeriesFigures {
  public:
-  /// `options` must live as long as this.
-  SeriesFigures(const Prediction& prediction, const SeriesOptions& options, Draws& draws);
+  /// `added` (B, Nt, Dy) are variances of independent errors, in the units of the model; undefined: none. `options`
+  /// must live as long as this.
+  SeriesFigures(const Prediction& prediction, const Tensor& added, const SeriesOptions& options, Draws& draws);
 
   /// Scores known values `y` (B, Nt, Dy), in the units of the model.
   void score(const Tensor& y);
@@ -37,7 +38,8 @@ class SeriesFigures {
                       SeriesPrediction& out) const;
 
   const SeriesOptions& options_;
-  Marginals marginals_;
+  Marginals drawn_;      // what samples of each target are drawn from
+  Marginals marginals_;  // with the added variances
   Moments moments_;
   std::vector<Tensor> quantiles_;
   Tensor samples_, log_density_, crps_, central_mass_;

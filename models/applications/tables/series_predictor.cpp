@@ -83,6 +83,8 @@ void SeriesPredictor::check_sizes(const Series& s) const {
         s.transforms.size(), dim_y);
   check(s.truth.empty() || std::ssize(s.truth) == known, "[series] {} numbers of truth found, expected {}",
         s.truth.size(), known);
+  check(s.added_variance.empty() || std::ssize(s.added_variance) == known,
+        "[series] {} added variances found, expected {}", s.added_variance.size(), known);
 }
 
 Standardisation SeriesPredictor::units_of(const Series& s) const {
@@ -236,6 +238,24 @@ std::span<const double> part(const std::vector<double>& v, std::int64_t begin, s
                               static_cast<std::size_t>(std::min(count * width, size - from)));
 }
 
+/// Returns variances added at targets from `begin` on, (B, width, Dy) in the units of the model; undefined if no series
+/// has any.
+Tensor added_variances(std::span<const std::size_t> members, const std::vector<Series>& series,
+                       const std::vector<SeriesPrediction>& answers, std::int64_t begin, std::int64_t width,
+                       std::int64_t dim_y) {
+  if (std::ranges::all_of(members, [&](std::size_t m) { return series[m].added_variance.empty(); })) return {};
+  Tensor all = zeros({std::ssize(members), width, dim_y}, DType::float64);
+  for (std::int64_t b = 0; b < std::ssize(members); ++b) {
+    const std::size_t m = members[static_cast<std::size_t>(b)];
+    const std::span<const double> some = part(series[m].added_variance, begin, width, dim_y);
+    std::vector<double> scaled(some.begin(), some.end());
+    for (std::size_t i = 0; i < scaled.size(); ++i)
+      scaled[i] /= std::pow(answers[m].units.values[i % static_cast<std::size_t>(dim_y)].scale, 2);
+    put<double>(scaled, b, all);
+  }
+  return all;
+}
+
 }  // namespace
 
 /// Returns Gaussians of mean 0 and the standard deviation of all series together, in the units of the model.
@@ -268,7 +288,8 @@ void SeriesPredictor::predict_batch(const Batch& batch, const std::vector<Series
       put<double>(known, b, yt);
     }
     const auto prediction = state ? model_.query(*state, xt.to(default_device())) : spread_of_all(count, width);
-    SeriesFigures figures(*prediction, options_, draws);
+    SeriesFigures figures(*prediction, added_variances(batch.members, series, out, begin, width, dim_y), options_,
+                          draws);
     if (scored) figures.score(yt);
     for (std::int64_t b = 0; b < count; ++b) {
       const std::size_t m = batch.members[static_cast<std::size_t>(b)];

@@ -19,10 +19,13 @@ namespace npzoo {
 
 /// Observed points of one function, and the places to predict. Row-major, in the units of the table.
 struct Series {
-  std::vector<double> x;                         // (n, Dx)
-  std::vector<double> y;                         // (n, Dy)
-  std::vector<double> targets;                   // (m, Dx)
-  std::vector<double> truth{};                   // (m, Dy), NaN where it is not known; empty: nowhere
+  std::vector<double> x;        // (n, Dx)
+  std::vector<double> y;        // (n, Dy)
+  std::vector<double> targets;  // (m, Dx)
+  std::vector<double> truth{};  // (m, Dy), NaN where it is not known; empty: nowhere
+  /// (m, Dy): the variance of an independent error of the targets, such as that of what was subtracted from the values;
+  /// empty: none. It is not part of samples.
+  std::vector<double> added_variance{};
   std::vector<std::string> value_names = {"y"};  // what messages call the Dy columns of y
   /// Units of all similar series together, used if this one has fewer than two points. A series without a point is
   /// predicted to have their mean and standard deviation. None: the units of its own context.

@@ -40,13 +40,21 @@ SeriesEnd end_of(const RegularSeries& s) {
 }  // namespace
 
 RowDistribution TableEnd::distribution(const GaussianPath& path, std::size_t i) const {
-  const double mean = at_step(path.mean, last, ahead[i]), std = at_step(path.std, 0, ahead[i]);
-  return {mean, positive_std(closed[i] ? std::hypot(std, spread) : std, mean), transform,
+  const double mean = at_step(path.mean, last, ahead[i]), std = at_step(path.std, 0, ahead[i]),
+               more = (variance.empty() ? 0 : variance[i]) + (closed[i] ? spread * spread : 0);
+  return {mean, positive_std(more > 0 ? std::sqrt(std * std + more) : std, mean), transform,
           added.empty() ? 0 : added[i]};
 }
 
 double TableEnd::median(const GaussianPath& path, std::size_t i) const {
   return distribution(path, i).quantile(0.5);
+}
+
+std::vector<double> slope_normals(const PlaceSamples& streams, std::int64_t sample, std::size_t count) {
+  const auto number = static_cast<double>(sample);
+  std::vector<double> normals(count);
+  streams.stream({&number, 1}).fill_normal(normals);
+  return normals;
 }
 
 std::vector<double> TableEnd::paths(std::int64_t count) const {
@@ -58,11 +66,16 @@ std::vector<double> TableEnd::paths(std::int64_t count) const {
   const std::vector<double> all = forecast.paths(random);
   const std::size_t horizon = forecast.combined.mean.size();
   std::vector<double> at_rows;
-  for (std::size_t p = 0; p < random.size(); ++p)
+  const std::size_t slopes = slope_errors.size() / std::max<std::size_t>(rows.size(), 1);
+  for (std::size_t p = 0; p < random.size(); ++p) {
+    const std::vector<double> normals = slope_normals(slope_streams, static_cast<std::int64_t>(p), slopes);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const double z = at_step(std::span(all).subspan(p * horizon, horizon), last, ahead[i]);
-      at_rows.push_back((transform.active() ? transform.inverse(z) : z) + (added.empty() ? 0 : added[i]));
+      double more = added.empty() ? 0 : added[i];
+      for (std::size_t k = 0; k < slopes; ++k) more += slope_errors[i * slopes + k] * normals[k];
+      at_rows.push_back((transform.active() ? transform.inverse(z) : z) + more);
     }
+  }
   return at_rows;
 }
 
@@ -90,6 +103,7 @@ std::vector<TableEnd> forecast_table_ends(const SeriesPredictor& predictor, std:
       end.rows.push_back(r.row);
       end.ahead.push_back(r.position - static_cast<double>(s.steps() - 1));
       end.closed.push_back(r.closed);
+      if (!q.added_variance.empty()) end.variance.push_back(q.added_variance[s.column][static_cast<std::size_t>(r.row)]);
     }
     if (std::ranges::find(end.closed, true) != end.closed.end()) end.spread = spread_of(s.y, end.forecast.periods);
     PredictedColumn& column = columns[end.column];

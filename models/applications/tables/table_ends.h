@@ -31,7 +31,10 @@ struct TableEnd {
   ValueTransform transform{};        // from forecasts to values
   EndForecast forecast;              // of transformed values
   PlaceSamples streams;
-  std::vector<double> added{};  // to the forecast at each row, as what covariates explain; empty: nothing
+  std::vector<double> variance{};      // added to that of the forecast at each row; empty: none
+  std::vector<double> added{};         // to the forecast at each row, as what covariates explain; empty: nothing
+  std::vector<double> slope_errors{};  // (rows, S), of `added`; see GaussianProcess::slope_errors
+  PlaceSamples slope_streams{0, {}, {}};
 
   /// Returns what a method forecasts for row `i`.
   RowDistribution distribution(const GaussianPath& path, std::size_t i) const;
@@ -40,6 +43,12 @@ struct TableEnd {
   /// Draws paths (count, rows). More paths begin with the same ones, and a longer horizon with the same values.
   std::vector<double> paths(std::int64_t count) const;
 };
+
+/// Returns the S standard normal numbers that slopes have in sample `sample`.
+std::vector<double> slope_normals(const PlaceSamples& streams, std::int64_t sample, std::size_t count);
+
+/// Returns the S standard normal numbers that slopes have in sample `sample`.
+std::vector<double> slope_normals(const PlaceSamples& streams, std::int64_t sample, std::size_t count);
 
 /// Replaces the predictions behind the last known value of each series by those of `forecast_ends`, and returns these
 /// forecasts. Rows between steps are interpolated. Samples are paths.

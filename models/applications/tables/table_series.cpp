@@ -118,6 +118,8 @@ class SeriesOfTable {
     for (const std::uint32_t row : asked_.of(index % q_.group_count)) {
       append(q_.targets, row, s.targets);
       for (std::size_t c = 0; c < dim_y_ && !q_.truth.empty(); ++c) s.truth.push_back(q_.truth[first + c][row]);
+      for (std::size_t c = 0; c < dim_y_ && !q_.added_variance.empty(); ++c)
+        s.added_variance.push_back(q_.added_variance[first + c][row]);
     }
     return s;
   }

@@ -23,7 +23,8 @@ struct TableQuestion {
   std::vector<std::span<const double>> truth{};    // of each value column (places), NaN where unknown; empty: nowhere
   std::int64_t group_count = 1;
   std::vector<std::string> y_names;
-  std::vector<ValueTransform> transforms{};  // of each value column; empty: none. See Series
+  std::vector<ValueTransform> transforms{};               // of each value column; empty: none. See Series
+  std::vector<std::span<const double>> added_variance{};  // of each value column (places); empty: none. See Series
 
   std::int64_t rows() const { return y.empty() ? 0 : std::ssize(y[0]); }
 };
