@@ -94,7 +94,27 @@ def covariates_of_one_input_are_known_beforehand_and_weights_predict_the_rest():
     expect(known["warnings"] == [], known["warnings"])
     new = write("new.csv", table.read_text().replace("97,none", "97,free").replace("97,half price", "97,free"))
     warned = npzoo("predict", new, "--inputs", "day", "--covariates", "promo", "--out", HERE / "out.csv").stderr
-    expect("promo = free has one value in all observed rows of a series and another one in a row to predict" in warned, warned)
+    expect("promo = free is in no observed row and in a row to predict: its effect is unknown" in warned, warned)
+
+
+@case
+def many_covariates_of_few_rows_have_one_answer_in_any_order():
+    draw = random.Random(6)
+    rows, truth = ["day,a,b,c,d,y"], []
+    for day in range(13):
+        at = [round(draw.gauss(0, 1 if day < 9 else 4), 3) for _ in range(4)]
+        truth.append(3 - 8 * at[3])
+        rows.append(",".join(map(str, (day, *at, round(truth[-1] + draw.gauss(0, 0.1), 3) if day < 9 else ""))))
+    table = write("few.csv", "\n".join(rows) + "\n")
+    for model in ("auto", "gp"):
+        flags = ("predict", table, "--inputs", "day", "--model", model, "--digits", 9)
+        first = figures(succeed(*flags, "--covariates", "a,b,c,d"), "y")
+        expect(first == figures(succeed(*flags, "--covariates", "c,d,a,b"), "y"), "the order of names has no effect")
+        for (mean, std), value in zip(first[9:], truth[9:]):
+            expect(abs(mean - value) < 4 * std + 0.3 and abs(mean - value) < 3, model, mean, std, value)
+    done = npzoo("predict", table, "--inputs", "day", "--covariates", "a,b,c,d", "--out", HERE / "out.csv")
+    expect("d is up to " in done.stderr or "d is down to " in done.stderr, done.stderr)
+    expect(" rows to predict, observed from " in done.stderr and "its effect is continued as a straight line" in done.stderr, done.stderr)
 
 
 @case

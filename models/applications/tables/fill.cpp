@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <unordered_map>
 
 #include "npzoo/models/applications/application_call.h"
 #include "npzoo/models/applications/tables/complete_data.h"
+#include "npzoo/models/applications/tables/covariate_check.h"
 #include "npzoo/models/applications/tables/hidden_thirds.h"
 #include "npzoo/models/applications/tables/plain_table.h"
 #include "npzoo/models/registry.h"
@@ -392,7 +394,10 @@ FillResult fill_with_gp(const FillData& data, const FillOptions& options) {
       result.report.notes.insert(result.report.notes.end(), notes.begin(), notes.end());
     }
     if (std::string note = predictor.note_on_ends(); !note.empty()) result.report.notes.push_back(std::move(note));
+    CovariateCheck covariates = check_covariate_values(c.data);
+    std::ranges::move(covariates.notes, std::back_inserter(result.report.notes));
     finish_result(c, result);
+    std::ranges::move(covariates.warnings, std::back_inserter(result.warnings));
     add_baselines(c, options, result);
     return result;
   });

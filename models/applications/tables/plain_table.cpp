@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "npzoo/datasets/tables/sphere.h"
 #include "npzoo/engine/error.h"
+#include "npzoo/models/applications/tables/covariate_check.h"
 
 namespace npzoo {
 
@@ -67,6 +69,9 @@ void PlainTable::finish(FillResult& answer, std::uint64_t seed) const {
   if (parts_) {
     parts_->add_to(answer, seed);
     notes = parts_->notes();
+    CovariateCheck check = check_covariate_values(of_);
+    std::ranges::move(check.notes, std::back_inserter(notes));
+    std::ranges::move(check.warnings, std::back_inserter(answer.warnings));
   }
   if (of_.lonlat) std::erase_if(answer.warnings, [](const Warning& w) { return w.about == "longitudes"; });
   notes.insert(notes.end(), notes_.begin(), notes_.end());
