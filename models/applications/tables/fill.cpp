@@ -12,6 +12,7 @@
 #include "npzoo/models/applications/tables/complete_data.h"
 #include "npzoo/models/applications/tables/covariate_check.h"
 #include "npzoo/models/applications/tables/hidden_thirds.h"
+#include "npzoo/models/applications/tables/limit_check.h"
 #include "npzoo/models/applications/tables/plain_table.h"
 #include "npzoo/models/registry.h"
 #include "npzoo/models/training/named_weights.h"
@@ -174,8 +175,6 @@ void finish_result(const CompleteData& c, FillResult& result) {
   for (std::size_t v = 0; v < c.question.truth.size(); ++v)
     result.scores.push_back(score(result.columns[v], c.question.truth[v]));
   find_answered(result);
-  for (std::size_t v = 0; v < result.columns.size(); ++v)
-    look_for_limit(c.question.y[v], result.columns[v], v, result.report);
   result.warnings = result.report.warnings();
   if (result.unanswered > 0) result.warnings.push_back(no_prediction(result));
 }
@@ -329,6 +328,7 @@ FillResult fill(const TrainedModel& trained, const FillData& data, const FillOpt
     check_options(options);
     if (options.compare_gp && !options.transform.any()) return fill_with_better(trained, c.data, options);
     const NumericalEventScope events;
+    const LimitCheck check_of_limits(c.data, options);
     FillResult result;
     FillData seen = c.data;
     if (takes_covariates(trained, seen)) seen.covariates = 0;
@@ -338,11 +338,12 @@ FillResult fill(const TrainedModel& trained, const FillData& data, const FillOpt
       check(seen.covariates == 0 || !options.transform.any(),
             "[predict] covariates and a transform or bounds of values found, expected one of them");
       const PlainTable plain(seen);
-      result = fill_plain(trained, CompleteData(plain.data()), options);
+      result = fill_plain(trained, CompleteData(plain.data()), check_of_limits.options());
       plain.finish(result, options.seed.value_or(trained.checkpoint.run.seed));
     } else {
-      result = fill_plain(trained, CompleteData(seen), options);
+      result = fill_plain(trained, CompleteData(seen), check_of_limits.options());
     }
+    check_of_limits.finish(seen.covariates == 0, result);
     result.events = events.count();
     add_baselines(c, options, result);
     return result;
@@ -354,12 +355,13 @@ FillResult fill_with_gp(const FillData& data, const FillOptions& options) {
     const CompleteData c(data);
     check_options(options);
     check_gp_inputs(c);
+    const LimitCheck check_of_limits(c.data, options);
     check(!options.transform.any(),
           "[predict] a transform or bounds of values found, expected weights for tables, and not a "
           "Gaussian process");
     GpSeriesOptions series{.inputs = gp_inputs(c.data),
                            .gp = options.gp,
-                           .quantiles = options.quantiles,
+                           .quantiles = check_of_limits.options().quantiles,
                            .samples = options.samples,
                            .seed = options.seed.value_or(0)};
     if (options.neighbours > 0) series.gp.largest_exact = series.gp.neighbours = options.neighbours;
@@ -385,7 +387,7 @@ FillResult fill_with_gp(const FillData& data, const FillOptions& options) {
                    .fitted = true},
         .weights = {.model = std::string(kGaussianProcess)},
         .density = predictor.drew_jointly() ? Density::joint : Density::marginal};
-    take_answer(c, options, std::move(answer), result);
+    take_answer(c, check_of_limits.options(), std::move(answer), result);
     result.processes = processes_of(predictor.fits(), series.inputs, c);
     describe_inputs(c.question, 1, result.report);
     if (c.data.lonlat) result.report.around_the_world.clear();
@@ -397,6 +399,7 @@ FillResult fill_with_gp(const FillData& data, const FillOptions& options) {
     CovariateCheck covariates = check_covariate_values(c.data);
     std::ranges::move(covariates.notes, std::back_inserter(result.report.notes));
     finish_result(c, result);
+    check_of_limits.finish(false, result);
     std::ranges::move(covariates.warnings, std::back_inserter(result.warnings));
     add_baselines(c, options, result);
     return result;

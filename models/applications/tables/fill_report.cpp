@@ -130,7 +130,6 @@ std::vector<Warning> FillReport::warnings() const {
   }
   warn_of_far_points(all);
   warn_of_inputs(all);
-  all.insert(all.end(), limits.begin(), limits.end());
   return all;
 }
 
@@ -236,44 +235,6 @@ void compare_with_training(const TrainedModel& trained, const TableQuestion& que
   }
   single.unit_rows = single.context.rows();
   single.targets.add(question.targets);
-}
-
-void look_for_limit(std::span<const double> observed, const PredictedColumn& predicted, std::size_t column,
-                    FillReport& report) {
-  constexpr std::int64_t kFewest = 10, kFewestAtLimit = 3, kShare = 20;
-  constexpr double kBound = 1.959963984540054;
-  if (!report.transforms.empty() && report.transforms[column].active()) return;
-  std::int64_t known = 0;
-  double least = std::numeric_limits<double>::infinity(), most = -least;
-  for (const double y : observed) {
-    if (std::isnan(y)) continue;
-    ++known;
-    least = std::min(least, y);
-    most = std::max(most, y);
-  }
-  if (known < kFewest || least < 0) return;
-  std::int64_t below = 0, above = 0, all = 0;
-  for (std::size_t i = 0; i < predicted.mean.size(); ++i) {
-    if (!std::isfinite(predicted.mean[i])) continue;
-    ++all;
-    below += predicted.mean[i] - kBound * predicted.std[i] < 0;
-    above += predicted.mean[i] + kBound * predicted.std[i] > most;
-  }
-  const std::string& name = report.columns.values[column];
-  const auto often = [&](std::int64_t count) { return count > 0 && kShare * count >= all; };
-  if (often(below))
-    report.limits.push_back(
-        {"below the values",
-         fmt::format("{} of {} predictions of {} have a lower 95 % bound below 0, and no observed value is negative: "
-                     "use --bounds 0, or --transform auto if {} cannot be negative",
-                     below, all, name, name)});
-  if ((most == 1 || most == 100) && std::ranges::count(observed, most) >= kFewestAtLimit && often(above))
-    report.limits.push_back(
-        {"above the values",
-         fmt::format(
-             "{} of {} predictions of {} have an upper 95 % bound above {}, which no observed value exceeds: use "
-             "--bounds 0,{} if {} cannot be greater",
-             above, all, name, most, most, name)});
 }
 
 }  // namespace npzoo

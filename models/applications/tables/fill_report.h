@@ -31,7 +31,6 @@ struct FillReport {
   std::int64_t groups = 0;                     // 0: the table has no column of groups
   std::int64_t context_rows = 0;               // observed rows that are in the context of a series
   std::vector<ValueTransform> transforms{};    // of each value
-  std::vector<Warning> limits{};               // of bounds beyond a limit that the values seem to have
   std::optional<PredictionReport> single{};    // of the series, if there is only one
 
   /// Returns the lines in front of a table of predictions: version, weights, columns, units.
@@ -48,10 +47,5 @@ struct FillReport {
 void describe_inputs(const TableQuestion& question, std::int64_t dim_y, FillReport& report);
 /// Completes a report that has names, forms, options and the tally of an answer to this question.
 void compare_with_training(const TrainedModel& trained, const TableQuestion& question, FillReport& report);
-
-/// Warns if column `column` seems to have a limit that nobody set: at least 5 % of its 95 % intervals reach below 0,
-/// but no observed value does; or above 1 (or 100), and that is the largest observed value, seen in three rows.
-void look_for_limit(std::span<const double> observed, const PredictedColumn& predicted, std::size_t column,
-                    FillReport& report);
 
 }  // namespace npzoo

@@ -1,0 +1,110 @@
+#include "npzoo/models/applications/tables/limit_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+
+namespace npzoo {
+
+namespace {
+
+/// "a lower 95 % bound", "a 10 % quantile".
+std::string quantile_text(double p) {
+  if (p == 0.025) return "a lower 95 % bound";
+  if (p == 0.975) return "an upper 95 % bound";
+  return fmt::format("a {:.6g} % quantile", 100 * p);
+}
+
+/// The observed values of a column.
+struct Observed {
+  std::int64_t known = 0, at_most = 0;  // at the largest value
+  double least = std::numeric_limits<double>::infinity(), most = -least;
+
+  explicit Observed(std::span<const double> values) {
+    for (const double y : values) {
+      if (std::isnan(y)) continue;
+      ++known;
+      least = std::min(least, y);
+      most = std::max(most, y);
+    }
+    at_most = std::ranges::count(values, most);
+  }
+};
+
+/// Rows with a prediction, and those of them whose quantile is beyond a limit, by little or more.
+struct Beyond {
+  std::int64_t all = 0, rows = 0, far = 0;
+
+  /// `distance` is how far a quantile is beyond the limit.
+  Beyond(const PredictedColumn& predicted, std::size_t quantile, std::size_t quantiles, double little,
+         const auto& distance) {
+    for (std::size_t i = 0; i < predicted.mean.size(); ++i) {
+      const double by = distance(predicted.quantiles[i * quantiles + quantile]);
+      if (!std::isfinite(by)) continue;
+      ++all;
+      rows += by > 0;
+      far += by > little;
+    }
+  }
+  bool often() const {
+    constexpr std::int64_t kShare = 20;
+    return far > 0 && kShare * far >= all;
+  }
+};
+
+}  // namespace
+
+std::vector<Warning> look_for_limits(std::span<const double> observed, const PredictedColumn& predicted,
+                                     std::span<const double> quantiles, const std::string& name,
+                                     const LimitAdvice& advice) {
+  constexpr std::int64_t kFewest = 10, kFewestAtLimit = 3;
+  constexpr double kLittle = 0.01, kMedian = 0.5;
+  const Observed values(observed);
+  if (quantiles.empty() || values.known < kFewest || values.least < 0 || values.most == 0) return {};
+  const double little = kLittle * (values.most - values.least);
+  std::vector<Warning> all;
+  const auto lowest = std::ranges::min_element(quantiles), highest = std::ranges::max_element(quantiles);
+  const auto beyond = [&](auto quantile, const auto& distance) {
+    return Beyond(predicted, static_cast<std::size_t>(quantile - quantiles.begin()), quantiles.size(), little,
+                  distance);
+  };
+  if (const Beyond below = beyond(lowest, [](double q) { return -q; }); *lowest < kMedian && below.often()) {
+    std::string text = fmt::format("{} of {} predictions of {} have {} below 0, and no observed value is negative",
+                                   below.rows, below.all, name, quantile_text(*lowest));
+    if (advice.bounds)
+      text += fmt::format(": use --bounds 0{} if {} cannot be negative",
+                          advice.transform ? ", or --transform auto" : "", name);
+    all.push_back({"below the values", text});
+  }
+  if ((values.most != 1 && values.most != 100) || values.at_most < kFewestAtLimit || *highest < kMedian) return all;
+  if (const Beyond above = beyond(highest, [&](double q) { return q - values.most; }); above.often()) {
+    std::string text = fmt::format("{} of {} predictions of {} have {} above {}, which no observed value exceeds",
+                                   above.rows, above.all, name, quantile_text(*highest), values.most);
+    if (advice.bounds) text += fmt::format(": use --bounds 0,{} if {} cannot be greater", values.most, name);
+    all.push_back({"above the values", text});
+  }
+  return all;
+}
+
+LimitCheck::LimitCheck(const FillData& data, const FillOptions& options)
+    : data_(data), options_(options), printed_(!options.quantiles.empty()) {
+  constexpr std::int64_t kMost = 10'000;  // values whose quantiles take no time that anybody notices
+  if (!printed_ && data.places() * std::ssize(data.values) <= kMost) options_.quantiles = {0.025, 0.975};
+}
+
+void LimitCheck::finish(bool bounds, FillResult& result) const {
+  for (std::size_t v = 0; v < result.columns.size(); ++v) {
+    if (result.transforms[v].active()) continue;
+    std::ranges::move(look_for_limits(data_.values[v], result.columns[v], options_.quantiles, data_.value_names[v],
+                                      {.bounds = bounds, .transform = !options_.transform.automatic}),
+                      std::back_inserter(result.warnings));
+  }
+  if (printed_) return;
+  result.quantiles.clear();
+  for (PredictedColumn& column : result.columns) column.quantiles.clear();
+}
+
+}  // namespace npzoo

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "npzoo/models/applications/tables/fill.h"
+#include "npzoo/models/applications/warning.h"
+
+namespace npzoo {
+
+/// The options that keep predictions within limits, as far as a warning may advise them.
+struct LimitAdvice {
+  bool bounds = true;     // --bounds works here
+  bool transform = true;  // --transform auto works here, and is not given
+};
+
+/// Warns if a column of values seems to have a limit that nobody set. Either no observed value is negative, but at
+/// least 5 % of the lowest `quantiles` are below 0. Or the largest observed value is 1 or 100, seen in three rows, and
+/// at least 5 % of the highest quantiles are above it. Both must be so by more than a hundredth of the range of the
+/// values. Columns of fewer than ten values, or of zeros, have no limit. Returns nothing without quantiles on that side
+/// of the median.
+std::vector<Warning> look_for_limits(std::span<const double> observed, const PredictedColumn& predicted,
+                                     std::span<const double> quantiles, const std::string& name,
+                                     const LimitAdvice& advice);
+
+/// Looks for limits in an answer: among the quantiles that are printed, or, if there are none and the table is small,
+/// among the bounds of 95 %.
+class LimitCheck {
+ public:
+  /// `data` has names and must outlive this.
+  LimitCheck(const FillData& data, const FillOptions& options);
+
+  /// The options for the answer, with the quantiles to look at.
+  const FillOptions& options() const { return options_; }
+  /// Adds warnings, and drops quantiles that are not printed. `bounds`: --bounds works for this answer.
+  void finish(bool bounds, FillResult& result) const;
+
+ private:
+  const FillData& data_;
+  FillOptions options_;
+  bool printed_;
+};
+
+}  // namespace npzoo

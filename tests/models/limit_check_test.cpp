@@ -1,0 +1,86 @@
+#include "npzoo/models/applications/tables/limit_check.h"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "npzoo/models/applications/tables/fill.h"
+#include "npzoo/models/training/named_weights.h"
+#include "tests/testing.h"
+
+using namespace npzoo;
+
+namespace {
+
+/// Predictions whose quantiles at .025 and .975 are these.
+PredictedColumn predicted(std::size_t rows, double low, double high) {
+  PredictedColumn column{std::vector<double>(rows, 0.5), std::vector<double>(rows, 9.0)};  // the deviation is no matter
+  for (std::size_t i = 0; i < rows; ++i) column.quantiles.insert(column.quantiles.end(), {low, high});
+  return column;
+}
+
+const std::vector<double> kBounds{0.025, 0.975}, kShares{1, 1, 1, 0.5, 0.6, 0.2, 0, 0.3, 0.9, 0.4};
+
+}  // namespace
+
+TEST_CASE("limits: the warning counts quantiles, and names options that work") {
+  PredictedColumn column = predicted(40, 0.1, 0.9);
+  CHECK(look_for_limits(kShares, column, kBounds, "y", {}).empty());  // whatever the deviation
+  for (std::size_t i = 0; i < 4; ++i) column.quantiles[2 * i] = -0.2;
+  const auto text = [&](const LimitAdvice& advice, const std::vector<double>& quantiles = kBounds) {
+    const std::vector<Warning> all = look_for_limits(kShares, column, quantiles, "y", advice);
+    REQUIRE(all.size() == 1);
+    return all[0].text;
+  };
+  const std::string found =
+      "4 of 40 predictions of y have a lower 95 % bound below 0, and no observed value is negative";
+  CHECK(text({}) == found + ": use --bounds 0, or --transform auto if y cannot be negative");
+  CHECK(text({.transform = false}) == found + ": use --bounds 0 if y cannot be negative");
+  CHECK(text({.bounds = false}) == found);
+  CHECK(text({.bounds = false}, {0.1, 0.9}) ==
+        "4 of 40 predictions of y have a 10 % quantile below 0, and no observed value is negative");
+  column = predicted(40, 0.1, 1.2);
+  CHECK(text({}) ==
+        "40 of 40 predictions of y have an upper 95 % bound above 1, which no observed value exceeds: use --bounds 0,1 "
+        "if y cannot be greater");
+}
+
+TEST_CASE("limits: zeros, few values, quantiles of one side and a hundredth of the range are no reason to warn") {
+  const PredictedColumn below = predicted(40, -0.2, 0.9), above = predicted(40, 0.1, 1.2);
+  CHECK(look_for_limits(std::vector<double>(40, 0.0), below, kBounds, "y", {}).empty());
+  CHECK(look_for_limits(std::vector<double>(9, 1.0), below, kBounds, "y", {}).empty());
+  CHECK(look_for_limits(kShares, predicted(40, -0.005, 1.005), kBounds, "y", {}).empty());
+  CHECK(look_for_limits(kShares, below, {}, "y", {}).empty());
+  std::vector<double> negative = kShares;
+  negative[3] = -1;
+  CHECK(look_for_limits(negative, below, kBounds, "y", {}).empty());
+  const std::vector<double> upper{0.6, 0.975}, lower{0.025, 0.4};
+  CHECK(look_for_limits(kShares, below, upper, "y", {}).empty());
+  CHECK(look_for_limits(kShares, above, lower, "y", {}).empty());
+}
+
+TEST_CASE("limits: an answer without quantiles is checked by its bounds, and has none afterwards") {
+  std::vector<double> x, y;
+  for (int i = 0; i < 40; ++i) {
+    x.push_back(i);
+    y.push_back(i % 7 == 3 ? std::numeric_limits<double>::quiet_NaN() : i % 5 == 0 ? 4.0 : 0.0);
+  }
+  const FillData data{.x = x, .values = {y}};
+  const FillResult found = fill("", data), printed = fill("", data, {.quantiles = {0.025}});
+  CHECK(found.quantiles.empty());
+  CHECK(found.columns[0].quantiles.empty());
+  const auto of = [](const FillResult& result) {
+    return std::ranges::find(result.warnings, "below the values", &Warning::about)->text;
+  };
+  std::int64_t negative = 0;
+  for (const double q : printed.columns[0].quantiles) negative += q < 0;
+  CHECK(of(found) == of(printed));
+  CHECK(of(found).starts_with(fmt::format("{} of 40 predictions", negative)));
+  const std::vector<double> zeros(40, 0.0);
+  std::vector<double> with_gap = zeros;
+  with_gap[5] = y[3];
+  CHECK(std::ranges::count(fill("", {.x = x, .values = {with_gap}}).warnings, "below the values", &Warning::about) ==
+        0);
+}
