@@ -27,6 +27,7 @@ struct CovariateTable {
     x.clear();
     x_names.resize(1);
     FillData d{.dim_x = static_cast<std::int64_t>(1 + order.size()),
+               .x = {},
                .covariates = static_cast<std::int64_t>(order.size()),
                .x_groups = {0}};
     for (const std::size_t c : order) {
@@ -129,32 +130,32 @@ TEST_CASE("covariates: each of many categories has an effect, and a new one thei
         "categories with their spread");
   std::string lines;
   for (const std::string& line : found.report.notes) lines += line + "\n";
-  CHECK(lines.contains(" where shop = a, from the mean of all categories"));
-  CHECK_FALSE(lines.contains("shop = new"));
+  CHECK(lines.find(" where shop = a, from the mean of all categories") != std::string::npos);
+  CHECK(lines.find("shop = new") == std::string::npos);
 }
 
 TEST_CASE("covariates: the uncertainty of slopes is part of std, quantiles, samples and scores") {
   CovariateTable table = numbers(1, 30, 3);
-  table.columns[0][31] = 40;
+  table.columns[0][31] = 60;
   table.columns[0][32] = -40;
   double square = 0;
   for (std::size_t i = 0; i < 30; ++i) {
     table.y[i] += 0.9 * std::cos(9.0 * static_cast<double>(i));
     square += table.columns[0][i] * table.columns[0][i];
   }
-  const double expected = 40 * 0.65 / std::sqrt(square);  // of least squares
+  const double expected = 60 * 0.65 / std::sqrt(square);  // of least squares
   FillData data = table.data();
   std::vector<double> truth(33, kNaN);
-  truth[31] = 400;
+  truth[31] = 600;
   data.truth = {truth};
   for (const char* weights : {"", "gp"}) {
     const FillResult found = fill(weights, data, {.quantiles = {0.025}, .samples = 400});
     const PredictedColumn& c = found.columns[0];
     CHECK(c.std[31] > 0.6 * expected);
-    CHECK(c.std[31] < 2 * expected);
+    CHECK(c.std[31] < 3 * expected);
     CHECK(c.quantiles[31] == doctest::Approx(c.mean[31] - 1.96 * c.std[31]).epsilon(0.02));
     CHECK(c.central_mass[31] ==
-          doctest::Approx(std::erf(std::abs(400 - c.mean[31]) / c.std[31] / std::sqrt(2.0))).epsilon(0.05));
+          doctest::Approx(std::erf(std::abs(600 - c.mean[31]) / c.std[31] / std::sqrt(2.0))).epsilon(0.05));
     double variance = 0, product = 0;
     for (std::size_t s = 0; s < 400; ++s) {
       const double high = c.samples[31 * 400 + s] - c.mean[31], low = c.samples[32 * 400 + s] - c.mean[32];
@@ -165,7 +166,7 @@ TEST_CASE("covariates: the uncertainty of slopes is part of std, quantiles, samp
     CHECK(product / (c.std[31] * c.std[32]) < -0.7);  // one slope for both rows
     REQUIRE(warning_about(found.warnings, "covariate range"));
     CHECK(warning_about(found.warnings, "covariate range")
-              ->text.starts_with("a is up to 40 in 2 rows to predict, observed from "));
+              ->text.starts_with("a is up to 60 in 2 rows to predict, observed from "));
   }
   const FillResult more = fill("", data, {.samples = 400}), few = fill("", data, {.samples = 5});
   for (std::size_t s = 0; s < 5; ++s)
