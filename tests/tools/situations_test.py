@@ -236,7 +236,7 @@ def predictions_stay_within_the_support():  # 37
     for text in (demand, rain):
         free = predict(text, *levels)
         expect(free.column("q0.05_y")[-1] >= 0, free.text)
-        expect(free.says("have a 5 % quantile below 0", "use --bounds 0, or --transform auto"), free.notes)
+        expect(free.says("have a lower 95 % bound below 0", "use --bounds 0, or --transform auto"), free.notes)
         for more in (("--bounds", "0"), ("--counts",) if text is demand else ("--transform", "sqrt")):
             bound = predict(text, *levels, *more)
             expect(min(bound.column("q0.05_y") + bound.column("mean_y")) >= 0, bound.text)
@@ -244,7 +244,7 @@ def predictions_stay_within_the_support():  # 37
     humid = "date,y\n" + "".join(f"2020-01-{1 + i:02d},{y}\n" for i, y in enumerate(
         (99, 100, 100, 98, 100, "", 100, 99, 100, 100, 97, 100)))
     free = predict(humid, *levels)
-    expect(free.says("have a 95 % quantile above 100, which no observed value exceeds: use --bounds 0,100"), free.notes)
+    expect(free.says("have an upper 95 % bound above 100, which no observed value exceeds: use --bounds 0,100"), free.notes)
     bound = predict(humid, *levels, "--bounds", "0,100")
     expect(max(bound.column("q0.95_y") + bound.column("mean_y")) <= 100 and not bound.says("use --bounds"), bound.text)
     warm = predict(humid.replace("100", "101"), *levels)

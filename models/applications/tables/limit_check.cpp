@@ -11,10 +11,12 @@ namespace npzoo {
 
 namespace {
 
+constexpr double kLower = 0.025, kUpper = 0.975;  // the bounds of 95 %
+
 /// "a lower 95 % bound", "a 10 % quantile".
 std::string quantile_text(double p) {
-  if (p == 0.025) return "a lower 95 % bound";
-  if (p == 0.975) return "an upper 95 % bound";
+  if (p == kLower) return "a lower 95 % bound";
+  if (p == kUpper) return "an upper 95 % bound";
   return fmt::format("a {:.6g} % quantile", 100 * p);
 }
 
@@ -66,7 +68,12 @@ std::vector<Warning> look_for_limits(std::span<const double> observed, const Pre
   if (quantiles.empty() || values.known < kFewest || values.least < 0 || values.most == 0) return {};
   const double little = kLittle * (values.most - values.least);
   std::vector<Warning> all;
-  const auto lowest = std::ranges::min_element(quantiles), highest = std::ranges::max_element(quantiles);
+  const auto bound = [&](double usual, auto other) {
+    const auto at = std::ranges::find(quantiles, usual);
+    return at == quantiles.end() ? other : at;
+  };
+  const auto lowest = bound(kLower, std::ranges::min_element(quantiles)),
+             highest = bound(kUpper, std::ranges::max_element(quantiles));
   const auto beyond = [&](auto quantile, const auto& distance) {
     return Beyond(predicted, static_cast<std::size_t>(quantile - quantiles.begin()), quantiles.size(), little,
                   distance);
@@ -90,9 +97,11 @@ std::vector<Warning> look_for_limits(std::span<const double> observed, const Pre
 }
 
 LimitCheck::LimitCheck(const FillData& data, const FillOptions& options)
-    : data_(data), options_(options), printed_(!options.quantiles.empty()) {
+    : data_(data), options_(options), printed_(options.quantiles.size()) {
   constexpr std::int64_t kMost = 10'000;  // values whose quantiles take no time that anybody notices
-  if (!printed_ && data.places() * std::ssize(data.values) <= kMost) options_.quantiles = {0.025, 0.975};
+  if (data.places() * std::ssize(data.values) > kMost) return;
+  for (const double bound : {kLower, kUpper})
+    if (std::ranges::find(options.quantiles, bound) == options.quantiles.end()) options_.quantiles.push_back(bound);
 }
 
 void LimitCheck::finish(bool bounds, FillResult& result) const {
@@ -102,9 +111,15 @@ void LimitCheck::finish(bool bounds, FillResult& result) const {
                                       {.bounds = bounds, .transform = !options_.transform.automatic}),
                       std::back_inserter(result.warnings));
   }
-  if (printed_) return;
-  result.quantiles.clear();
-  for (PredictedColumn& column : result.columns) column.quantiles.clear();
+  const std::size_t all = options_.quantiles.size();
+  if (printed_ == all) return;
+  result.quantiles.resize(printed_);
+  for (PredictedColumn& column : result.columns) {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < column.quantiles.size(); ++i)
+      if (i % all < printed_) column.quantiles[kept++] = column.quantiles[i];
+    column.quantiles.resize(kept);
+  }
 }
 
 }  // namespace npzoo

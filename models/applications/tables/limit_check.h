@@ -16,16 +16,16 @@ struct LimitAdvice {
 };
 
 /// Warns if a column of values seems to have a limit that nobody set. Either no observed value is negative, but at
-/// least 5 % of the lowest `quantiles` are below 0. Or the largest observed value is 1 or 100, seen in three rows, and
-/// at least 5 % of the highest quantiles are above it. Both must be so by more than a hundredth of the range of the
-/// values. Columns of fewer than ten values, or of zeros, have no limit. Returns nothing without quantiles on that side
-/// of the median.
+/// least 5 % of the quantiles at .025 are below 0. Or the largest observed value is 1 or 100, seen in three rows, and
+/// at least 5 % of the quantiles at .975 are above it. Both must be so by more than a hundredth of the range of the
+/// values. Without these quantiles the outermost ones count, on their side of the median. Columns of fewer than ten
+/// values, or of zeros, have no limit.
 std::vector<Warning> look_for_limits(std::span<const double> observed, const PredictedColumn& predicted,
                                      std::span<const double> quantiles, const std::string& name,
                                      const LimitAdvice& advice);
 
-/// Looks for limits in an answer: among the quantiles that are printed, or, if there are none and the table is small,
-/// among the bounds of 95 %.
+/// Looks for limits in an answer: at the bounds of 95 %, or, if the table is large and they are not printed, at the
+/// outermost quantiles that are.
 class LimitCheck {
  public:
   /// `data` has names and must outlive this.
@@ -33,13 +33,13 @@ class LimitCheck {
 
   /// The options for the answer, with the quantiles to look at.
   const FillOptions& options() const { return options_; }
-  /// Adds warnings, and drops quantiles that are not printed. `bounds`: --bounds works for this answer.
+  /// Adds warnings, and drops quantiles that were not asked for. `bounds`: --bounds works for this answer.
   void finish(bool bounds, FillResult& result) const;
 
  private:
   const FillData& data_;
   FillOptions options_;
-  bool printed_;
+  std::size_t printed_;  // quantiles that were asked for
 };
 
 }  // namespace npzoo
