@@ -9,6 +9,11 @@
 #include <limits>
 #include <system_error>
 
+#include "npzoo/datasets/tables/clock_text.h"
+#include "npzoo/datasets/tables/date_codes.h"
+#include "npzoo/datasets/tables/month_names.h"
+#include "npzoo/datasets/tables/number_text.h"
+#include "npzoo/datasets/tables/text_parts.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/io/text.h"
 
@@ -28,36 +33,19 @@ bool equals_ignoring_case(std::string_view text, std::string_view small) {
                             [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; });
 }
 
-/// Digits in groups of three, such as 1,234,567 and 1.234,5.
-bool has_thousands(std::string_view text) {
-  const auto digits = [&text](std::size_t most) {
-    const std::size_t count = std::min(text.find_first_not_of("0123456789"), std::min(text.size(), most));
-    text.remove_prefix(count);
-    return count;
-  };
-  if (!text.empty() && (text.front() == '-' || text.front() == '+')) text.remove_prefix(1);
-  if (digits(3) == 0 || text.empty() || (text.front() != ',' && text.front() != '.')) return false;
-  const char separator = text.front();
-  while (!text.empty() && text.front() == separator) {
-    text.remove_prefix(1);
-    if (digits(3) != 3) return false;
-  }
-  if (text.empty()) return true;
-  if (text.front() != ',' && text.front() != '.') return false;
-  text.remove_prefix(1);
-  digits(text.size());
-  return text.empty();
+/// Whether digits may stand in groups of three between points or commas: 1,234,567, 1.234,5 and 1,234.
+bool may_have_thousands(std::string_view text) {
+  const DecimalEvidence shown = decimal_evidence(text);
+  if (shown == DecimalEvidence::point_or_groups || shown == DecimalEvidence::comma_or_groups) return true;
+  return shown != DecimalEvidence::no_number && std::ranges::count(text, '.') + std::ranges::count(text, ',') > 1;
 }
 
-/// Whether a month's name stands in it, or its first three letters do, with nothing but letters behind them.
+/// Whether one of its words names a month.
 bool names_month(std::string_view text) {
-  constexpr std::array kMonths = {"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"};
-  constexpr std::size_t kLetters = 3;
-  const auto is_letter = [](char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); };
-  for (std::size_t i = 0; i + kLetters <= text.size(); ++i) {
-    if (i > 0 && is_letter(text[i - 1])) continue;
-    if (std::ranges::any_of(kMonths, [&](const char* m) { return equals_ignoring_case(text.substr(i, kLetters), m); }))
-      return true;
+  for (std::size_t begin = 0, end = 0; begin < text.size(); begin = end + 1) {
+    end = begin;
+    while (end < text.size() && is_letter(text[end])) ++end;
+    if (month_of(text.substr(begin, end - begin)) > 0) return true;
   }
   return false;
 }
@@ -87,7 +75,7 @@ bool looks_like_date(std::string_view text) {
 }
 
 bool is_missing(std::string_view cell) {
-  return is_missing_name(cell) || cell == "?" || equals_ignoring_case(cell, "none") ||
+  return is_missing_name(cell) || cell == "?" || cell == "." || equals_ignoring_case(cell, "none") ||
          equals_ignoring_case(cell, "#n/a");
 }
 
@@ -98,6 +86,7 @@ bool is_missing_name(std::string_view cell) {
 }
 
 std::string ColumnForm::text(double value) const {
+  if (kind == Kind::time && clock) return format_elapsed(value);
   return kind == Kind::time ? format_date_time(epoch, value, zoned) : fmt::format("{}", value);
 }
 
@@ -119,9 +108,9 @@ bool CellParser::is_missing(std::string_view cell) const {
   if (npzoo::is_missing(cell)) return true;
   if (rules_.missing.empty()) return false;
   if (std::ranges::find(rules_.missing, cell) != rules_.missing.end()) return true;
-  double value = 0;
-  return !missing_numbers_.empty() && parse(cell, value).ptr == cell.data() + cell.size() &&
-         std::ranges::find(missing_numbers_, value) != missing_numbers_.end();
+  if (missing_numbers_.empty()) return false;
+  const auto value = parse_number(cell, decimal_sign(), false);
+  return value && std::ranges::find(missing_numbers_, *value) != missing_numbers_.end();
 }
 
 std::optional<DateTime> CellParser::date(std::string_view cell, DateOrder order) const {
@@ -140,8 +129,17 @@ bool CellParser::plain_number(std::string_view cell, double& value) {
   if (decimal_.sign == ',') return false;
   const auto [end, error] = parse(cell, value);
   if (error != std::errc() || end != cell.data() + cell.size() || !std::isfinite(value)) return false;
-  if (!decimal_.certain && cell.find('.') != std::string_view::npos) decimal_ = {'.', true};
+  if (decimal_.certain || cell.find('.') == std::string_view::npos) return true;
+  if (is_doubtful(cell)) return false;
+  decimal_ = {'.', true, decimal_.doubtful};
   return true;
+}
+
+/// True for 1.234 where nothing in the table says whether the point is the decimal sign.
+bool CellParser::is_doubtful(std::string_view cell) const {
+  if (!decimal_.doubtful) return false;
+  const DecimalEvidence shown = decimal_evidence(cell);
+  return shown == DecimalEvidence::point_or_groups || shown == DecimalEvidence::comma_or_groups;
 }
 
 double CellParser::optional(std::string_view cell, std::size_t column, std::int64_t line) {
@@ -165,86 +163,74 @@ double CellParser::required(std::string_view cell, std::size_t column, std::int6
   return number(at);
 }
 
-/// Reads a number with a decimal comma; none if the cell is not one.
-std::optional<double> CellParser::with_comma(std::string_view cell) const {
-  std::array<char, 400> text;
-  double value = 0;
-  if (cell.size() > text.size() || cell.find('.') != std::string_view::npos || std::ranges::count(cell, ',') > 1)
-    return {};
-  const auto end = std::ranges::replace_copy(cell, text.begin(), ',', '.').out;
-  const std::string_view pointed(text.data(), static_cast<std::size_t>(end - text.begin()));
-  const auto result = parse(pointed, value);
-  const bool whole = result.ec == std::errc() && result.ptr == pointed.data() + pointed.size() && std::isfinite(value);
-  return whole ? std::optional(value) : std::nullopt;
-}
-
-/// A number whose digits stand in groups of three; none if the decimal sign is in doubt or another than that of the
-/// table.
-std::optional<double> CellParser::grouped(std::string_view cell) {
-  if (!has_thousands(cell)) return {};
-  const char separator = cell[cell.find_first_of(",.")], last = cell[cell.find_last_of(",.")];
-  const bool several = std::ranges::count(cell, separator) > 1;
-  const char decimal = separator == ',' ? '.' : ',';
-  if (decimal_.sign != '\0' && decimal_.sign != decimal) return {};
-  if (last == separator && !several && !decimal_.certain) return {};
-  std::string plain(cell);
-  std::erase(plain, separator);
-  std::ranges::replace(plain, ',', '.');
-  double value = 0;
-  if (parse(plain, value).ptr != plain.data() + plain.size() || !std::isfinite(value)) return {};
-  decimal_ = {decimal, true};
+/// A number with a decimal comma, or with digits in groups of three; none if the decimal sign is in doubt or another
+/// than that of the table.
+std::optional<double> CellParser::decimal_number(std::string_view cell) {
+  const DecimalEvidence shown = decimal_evidence(cell);
+  const bool point = shown == DecimalEvidence::point, comma = shown == DecimalEvidence::comma;
+  const bool point_groups = shown == DecimalEvidence::comma_or_groups,
+             comma_groups = shown == DecimalEvidence::point_or_groups;
+  if (shown == DecimalEvidence::no_number || is_doubtful(cell)) return {};
+  const char unknown = comma || point_groups ? ',' : '.';
+  const char sign = decimal_.sign != '\0' ? decimal_.sign : unknown;
+  if ((point && sign != '.') || (comma && sign != ',')) return {};
+  const bool groups = decimal_.certain || point || comma;
+  if (!groups && ((sign == '.' && point_groups) || (sign == ',' && comma_groups))) return {};
+  const auto value = parse_number(cell, sign, groups);
+  const bool shows = value && shown != DecimalEvidence::whole && !decimal_.certain;
+  if (shows) decimal_ = {sign, true, decimal_.doubtful};
   return value;
 }
 
 ColumnForm::Kind CellParser::kind_of(std::string_view cell) {
   double value;
-  const bool comma_possible = format_->separator() != ',' || rules_.decimal == ',';
   if (plain_number(cell, value)) return ColumnForm::Kind::number;
-  if (comma_possible && with_comma(cell)) {
-    if (cell.find(',') != std::string_view::npos && decimal_.sign != '.') decimal_ = {',', true};
-    return ColumnForm::Kind::number;
-  }
   if (date(cell, DateOrder::unknown)) return ColumnForm::Kind::time;
-  return grouped(cell) ? ColumnForm::Kind::number : ColumnForm::Kind::unknown;
+  return decimal_number(cell) || is_doubtful(cell) ? ColumnForm::Kind::number : ColumnForm::Kind::unknown;
 }
 
 double CellParser::number(const Place& at) {
   ColumnForm& form = forms_[at.column];
-  if (const auto found = date(at.cell, form.order)) return time(*found, at);
-  if (form.kind == ColumnForm::Kind::time) {
-    if (const auto found = parse_compact_date(at.cell)) return time(*found, at);
-    refuse(at, "a date, like the others of the column");
+  if (form.kind == ColumnForm::Kind::time && form.clock) {
+    const auto found = parse_elapsed(at.cell);
+    if (!found) refuse(at, "a time of day, like the others of the column");
+    constexpr double kDay = 86'400e9;
+    return static_cast<double>(*found) / kDay;
   }
   double value = 0;
-  bool known = plain_number(at.cell, value);
-  if (!known && (format_->separator() != ',' || rules_.decimal == ',')) {
-    const auto comma = with_comma(at.cell);
-    const bool has_comma = at.cell.find(',') != std::string_view::npos;
-    if (comma && has_comma && decimal_.sign == '.') refuse(at, "a decimal point, like the other numbers of the table");
-    if (comma) {
-      if (has_comma) decimal_ = {',', true};
-      value = *comma;
+  if (form.kind != ColumnForm::Kind::time) {
+    bool known = plain_number(at.cell, value);
+    if (const auto found = known ? std::nullopt : decimal_number(at.cell)) {
+      value = *found;
       known = true;
     }
+    if (known) form.kind = ColumnForm::Kind::number;
+    if (known) return value;
   }
-  if (const auto found = known ? std::nullopt : grouped(at.cell)) {
-    value = *found;
-    known = true;
+  if (const auto found = date(at.cell, form.order)) return time(*found, at);
+  if (form.kind == ColumnForm::Kind::time) {
+    const auto found = parse_number_date(at.cell);
+    constexpr std::uint8_t kUsualShape = 8;
+    if (found && (found->shape == kUsualShape || found->shape == form.shape)) return time(found->time, at);
+    refuse(at, "a date, like the others of the column");
   }
-  if (known) {
-    form.kind = ColumnForm::Kind::number;
-    return value;
-  }
-  if (has_thousands(at.cell))
+  refuse_number(at);
+}
+
+void CellParser::refuse_number(const Place& at) const {
+  const DecimalEvidence shown = decimal_evidence(at.cell);
+  if (may_have_thousands(at.cell))
     refuse(at, "a number without thousands separators, or --decimal . or , to name the decimal sign");
-  if (decimal_.sign == ',' && at.cell.find('.') != std::string_view::npos &&
-      parse(at.cell, value).ptr == at.cell.data() + at.cell.size())
+  if (decimal_.sign == ',' && shown == DecimalEvidence::point)
     refuse(at, "a decimal comma, like the other numbers of the table");
+  if (decimal_.sign == '.' && shown == DecimalEvidence::comma && format_->separator() != ',')
+    refuse(at, "a decimal point, like the other numbers of the table");
   if (needs_order(at.cell))
     refuse(at,
            "a number, or a date as ISO 8601 writes it: 2020-02-01; predict reads other orders with --dates dmy, mdy or "
            "ymd");
   if (looks_like_date(at.cell)) refuse(at, "a number, or a date as ISO 8601 writes it: 2020-02-01 or 2020-02-01T12:30");
+  double value = 0;
   const auto [end, error] = parse(at.cell, value);
   if (end != at.cell.data() + at.cell.size()) refuse(at, "a number");
   if (error != std::errc()) refuse(at, "a number that a double can hold");
@@ -254,7 +240,11 @@ double CellParser::number(const Place& at) {
 double CellParser::time(const DateTime& found, const Place& at) {
   ColumnForm& form = forms_[at.column];
   if (form.kind == ColumnForm::Kind::number) refuse(at, "a number, like the others of the column");
-  if (form.kind == ColumnForm::Kind::unknown) form = {ColumnForm::Kind::time, found.zoned, found.day, form.order};
+  if (form.kind == ColumnForm::Kind::unknown) {
+    form.kind = ColumnForm::Kind::time;
+    form.zoned = found.zoned;
+    form.epoch = found.day;
+  }
   if (form.zoned != found.zoned)
     refuse(at, form.zoned ? "a time with a zone (Z or +01:00), like the others of the column"
                           : "a time without a zone, like the others of the column");

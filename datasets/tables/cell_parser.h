@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "npzoo/datasets/tables/date_notations.h"
+#include "npzoo/datasets/tables/date_parts.h"
 #include "npzoo/datasets/tables/date_time.h"
 #include "npzoo/datasets/tables/table_format.h"
 
@@ -19,7 +20,7 @@ bool is_missing_name(std::string_view cell);
 /// True for a text that means a date or a time of day, in whatever notation: 13/06/2018, 2006-Q1, 1:00 PM, Jan 2020.
 bool looks_like_date(std::string_view cell);
 
-/// Meaning of the numbers of a column. Its first cell that is not missing decides.
+/// Meaning of the numbers of a column. Its first cell that is not missing decides, unless all cells together do.
 struct ColumnForm {
   enum class Kind : std::uint8_t { unknown, number, time };
 
@@ -27,6 +28,9 @@ struct ColumnForm {
   bool zoned = false;                    // of times: moments, and not the clock on the wall
   std::int64_t epoch = 0;                // of times: they are days since the midnight that this day begins with
   DateOrder order = DateOrder::unknown;  // in which the column writes dates of three numbers
+  std::uint8_t shape = 0;                // of dates that are digits alone (see NumberDate)
+  bool clock = false;                    // of times: times of day or since a start, without a date
+  DateParts parts{};                     // of times that several columns are together
 
   /// A value of the column as text.
   std::string text(double value) const;
@@ -42,10 +46,11 @@ struct CellRules {
 };
 
 /// Makes numbers of a table's cells: decimal ones, and dates and times, which become days (see date_notations.h). In a
-/// column of dates YYYYMMDD is one as well. The decimal sign is a point or, where the separator is none, a comma: the
-/// first number with one of them decides for the table. Digits may stand in groups of three if the decimal sign is
-/// certain: 1,234.5 and 1,234,567, and 1,234 behind a number with a point. Throws Error, naming the line and the
-/// column, for cells that are no such number, and where a column has times with a zone and without.
+/// column of dates YYYYMMDD is one as well. Unless set_decimal says it, the decimal sign is a point or, where the
+/// separator is none, a comma: the first number with one of them decides for the table. Digits may stand in groups of
+/// three if the decimal sign is certain: 1,234.5 and 1,234,567, and 1,234 behind a number with a point. Throws Error,
+/// naming the line and the column, for cells that are no such number, and where a column has times with a zone and
+/// without.
 class CellParser {
  public:
   explicit CellParser(const TableFormat& format, const CellRules& rules = {});
@@ -67,11 +72,12 @@ class CellParser {
 
   /// The decimal sign as far as numbers have shown it.
   struct Decimal {
-    char sign = '\0';      // zero: not known yet
-    bool certain = false;  // a number has shown it
+    char sign = '\0';       // zero: not known yet
+    bool certain = false;   // a number has shown it
+    bool doubtful = false;  // 1.234 may be 1234
   };
   const Decimal& decimal() const { return decimal_; }
-  /// Goes on as if the numbers so far were others, such as those of one column.
+  /// Goes on with what all numbers of the table show.
   void set_decimal(const Decimal& decimal) { decimal_ = decimal; }
 
  private:
@@ -81,9 +87,10 @@ class CellParser {
     std::int64_t line;
   };
   bool plain_number(std::string_view cell, double& value);
+  std::optional<double> decimal_number(std::string_view cell);
+  bool is_doubtful(std::string_view cell) const;
   double number(const Place& at);
-  std::optional<double> with_comma(std::string_view cell) const;
-  std::optional<double> grouped(std::string_view cell);
+  [[noreturn]] void refuse_number(const Place& at) const;
   std::optional<DateTime> date(std::string_view cell, DateOrder order) const;
   double time(const DateTime& found, const Place& at);
   [[noreturn]] void refuse(const Place& at, std::string_view expected) const;

@@ -7,6 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "npzoo/datasets/tables/clock_text.h"
+#include "npzoo/datasets/tables/date_codes.h"
+#include "npzoo/datasets/tables/month_names.h"
+#include "npzoo/datasets/tables/text_parts.h"
 #include "npzoo/engine/io/text.h"
 
 namespace npzoo {
@@ -14,19 +18,7 @@ namespace npzoo {
 namespace {
 
 constexpr std::size_t kYearDigits = 4, kShortYearDigits = 2;
-
-char small(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-bool is_number(std::string_view text) { return !text.empty() && std::ranges::all_of(text, is_digit); }
-
-bool equals(std::string_view text, std::string_view lower) {
-  return std::ranges::equal(text, lower, [](char a, char b) { return small(a) == b; });
-}
-
-int value_of(std::string_view digits) {
-  int value = 0;
-  for (const char c : digits.substr(0, 5)) value = 10 * value + (c - '0');
-  return value;
-}
+constexpr std::size_t kLeastInterval = 8;  // characters at each end
 
 struct Date {
   int year = 0, month = 1, day = 1;
@@ -34,28 +26,17 @@ struct Date {
 
 int year_of(std::string_view digits) {
   constexpr int kFirst = 69, kCentury = 1900;  // as POSIX reads them
-  const int year = value_of(digits);
+  const int year = value_of_digits(digits);
   if (digits.size() != kShortYearDigits) return year;
   return kCentury + year + (year < kFirst ? 100 : 0);
 }
 
-/// The number of a month by its name or the first three letters of it; 0 for any other word.
-int month_of(std::string_view word) {
-  constexpr std::array<std::string_view, 12> kMonths = {"january",   "february", "march",    "april",
-                                                        "may",       "june",     "july",     "august",
-                                                        "september", "october",  "november", "december"};
-  constexpr std::size_t kLetters = 3;
-  for (std::size_t m = 0; m < kMonths.size(); ++m)
-    if (equals(word, kMonths[m]) || equals(word, kMonths[m].substr(0, kLetters))) return static_cast<int>(m) + 1;
-  return 0;
-}
-
 /// 1 to 4 for Q1 to Q4, else 0.
 int quarter_of(std::string_view word) {
-  return word.size() == 2 && small(word[0]) == 'q' && word[1] >= '1' && word[1] <= '4' ? word[1] - '0' : 0;
+  return word.size() == 2 && small_letter(word[0]) == 'q' && word[1] >= '1' && word[1] <= '4' ? word[1] - '0' : 0;
 }
 
-std::vector<std::string_view> parts_of(std::string_view text) {
+std::vector<std::string_view> words_of_date(std::string_view text) {
   std::vector<std::string_view> parts;
   while (true) {
     const std::size_t begin = text.find_first_not_of(" -/.,");
@@ -72,18 +53,19 @@ std::optional<Date> quarter_date(std::vector<std::string_view> parts) {
     parts = {parts[0].substr(0, kYearDigits), parts[0].substr(kYearDigits)};
   if (parts.size() != 2) return {};
   if (quarter_of(parts[0])) std::swap(parts[0], parts[1]);
-  if (!quarter_of(parts[1]) || parts[0].size() != kYearDigits || !is_number(parts[0])) return {};
-  return Date{value_of(parts[0]), 3 * quarter_of(parts[1]) - 2, 1};
+  if (!quarter_of(parts[1]) || parts[0].size() != kYearDigits || !are_digits(parts[0])) return {};
+  return Date{value_of_digits(parts[0]), 3 * quarter_of(parts[1]) - 2, 1};
 }
 
 /// A date with the name of its month.
 std::optional<Date> named_date(std::vector<std::string_view> parts, DateOrder order, bool short_years) {
+  if (!parts.empty() && is_weekday(parts.front())) parts.erase(parts.begin());
   const auto word = std::ranges::find_if(parts, month_of);
   if (word == parts.end()) return {};
   const bool first = word == parts.begin();
   Date date{.month = month_of(*word)};
   parts.erase(word);
-  if (!std::ranges::all_of(parts, is_number)) return {};
+  if (!std::ranges::all_of(parts, are_digits)) return {};
   if (parts.size() == 1) {
     if (parts[0].size() != kYearDigits && !(first && parts[0].size() == kShortYearDigits)) return {};
     date.year = year_of(parts[0]);
@@ -94,15 +76,15 @@ std::optional<Date> named_date(std::vector<std::string_view> parts, DateOrder or
   if (year_first) std::swap(parts[0], parts[1]);
   const std::size_t least = short_years && order != DateOrder::unknown ? kShortYearDigits : kYearDigits;
   if (parts[0].size() > 2 || (parts[1].size() != kYearDigits && parts[1].size() != least)) return {};
-  date.day = value_of(parts[0]);
+  date.day = value_of_digits(parts[0]);
   date.year = year_of(parts[1]);
   return date;
 }
 
 std::optional<Date> numbers_date(std::string_view text, DateOrder order, bool short_years) {
   const char separator = text[std::min(text.find_first_of("-/."), text.size() - 1)];
-  const std::vector<std::string_view> parts = parts_of(text);
-  if (parts.size() != 3 || !std::ranges::all_of(parts, is_number) || std::ranges::count(text, separator) != 2 ||
+  const std::vector<std::string_view> parts = words_of_date(text);
+  if (parts.size() != 3 || !std::ranges::all_of(parts, are_digits) || std::ranges::count(text, separator) != 2 ||
       text.find_first_not_of("0123456789-/.") != std::string_view::npos)
     return {};
   const auto is_year = [&](std::string_view part) {
@@ -111,56 +93,47 @@ std::optional<Date> numbers_date(std::string_view text, DateOrder order, bool sh
   const auto is_part = [](std::string_view part) { return part.size() <= 2; };
   if (parts[0].size() == kYearDigits || order == DateOrder::ymd) {
     if (!is_year(parts[0]) || !is_part(parts[1]) || !is_part(parts[2])) return {};
-    return Date{year_of(parts[0]), value_of(parts[1]), value_of(parts[2])};
+    return Date{year_of(parts[0]), value_of_digits(parts[1]), value_of_digits(parts[2])};
   }
   if (order == DateOrder::unknown || !is_year(parts[2]) || !is_part(parts[0]) || !is_part(parts[1])) return {};
   const bool day_first = order == DateOrder::dmy;
-  return Date{year_of(parts[2]), value_of(parts[day_first ? 1 : 0]), value_of(parts[day_first ? 0 : 1])};
+  return Date{year_of(parts[2]), value_of_digits(parts[day_first ? 1 : 0]), value_of_digits(parts[day_first ? 0 : 1])};
 }
 
-/// A time of day as ISO 8601 writes it; empty if it is none.
-std::string iso_time(std::string_view text) {
+/// As iso_clock, and 13.05, which is a number by itself.
+std::string clock_behind_date(std::string_view text) {
+  constexpr std::size_t kMostHourDigits = 2, kMinutes = 3;
+  const std::size_t point = text.find('.');
+  const bool pointed = point != std::string_view::npos && point >= 1 && point <= kMostHourDigits &&
+                       text.size() == point + kMinutes && are_digits(text.substr(0, point)) &&
+                       are_digits(text.substr(point + 1));
+  return pointed ? iso_clock(fmt::format("{}:{}", text.substr(0, point), text.substr(point + 1))) : iso_clock(text);
+}
+
+/// Where the time of day begins in 2020/01/05 13:05, 5.1.2020 13.05.00 and 5 Jan 2020 1 PM; npos without one.
+std::size_t time_begin(std::string_view text) {
+  const auto is_gap = [](char c) { return c == ' ' || c == 'T' || c == 't'; };
   const std::size_t colon = text.find(':');
-  if (colon == 0 || colon > 2 || !is_number(text.substr(0, colon))) return {};
-  int hour = value_of(text.substr(0, colon));
-  std::string_view rest = text.substr(colon);
-  std::string zone;
-  for (const std::string_view name : {"utc", "gmt"})
-    if (rest.size() > name.size() && equals(rest.substr(rest.size() - name.size()), name)) {
-      rest = trim(rest.substr(0, rest.size() - name.size()));
-      zone = 'Z';
-    }
-  if (rest.size() > 2 && small(rest.back()) == 'm') {
-    const char half = small(rest[rest.size() - 2]);
-    if ((half != 'a' && half != 'p') || hour < 1 || hour > 12) return {};
-    hour = hour % 12 + (half == 'p' ? 12 : 0);
-    rest = trim(rest.substr(0, rest.size() - 2));
+  for (std::size_t at = std::min(colon, text.size()); at-- > 0;) {
+    if (!is_gap(text[at]) || at + 1 == text.size()) continue;
+    if (colon != std::string_view::npos || !clock_behind_date(trim(text.substr(at + 1))).empty()) return at;
   }
-  if (const std::size_t blank = rest.find(' '); blank != std::string_view::npos) {  // an offset behind a blank
-    const std::string_view offset = trim(rest.substr(blank));
-    if (!zone.empty() || (offset.front() != '+' && offset.front() != '-')) return {};
-    zone = std::string(offset);
-    rest = rest.substr(0, blank);
-  }
-  return fmt::format("{:02}{}{}", hour, rest, zone);
+  return std::string_view::npos;
 }
 
-}  // namespace
-
-std::optional<DateTime> parse_date_notation(std::string_view text, DateOrder order, bool short_years) {
-  constexpr std::size_t kShortest = 5, kLongest = 48;
-  if (text.size() < kShortest || text.size() > kLongest || text.find_first_of("0123456789") == std::string_view::npos)
-    return {};
+/// A date with a time of day or without.
+std::optional<DateTime> parse_one(std::string_view text, DateOrder order, bool short_years) {
+  if (const auto code = parse_date_code(text)) return code;
   std::string_view day = text;
   std::string time;
-  if (const std::size_t colon = text.find(':'); colon != std::string_view::npos) {
-    const std::size_t gap = text.substr(0, colon).find_last_of(" Tt");
-    if (gap == std::string_view::npos) return {};
+  if (const std::size_t gap = time_begin(text); gap != std::string_view::npos) {
     day = trim(text.substr(0, gap));
-    time = iso_time(text.substr(gap + 1));
+    time = clock_behind_date(trim(text.substr(gap + 1)));
     if (time.empty() || day.empty()) return {};
+  } else if (text.find(':') != std::string_view::npos) {
+    return {};
   }
-  const std::vector<std::string_view> parts = parts_of(day);
+  const std::vector<std::string_view> parts = words_of_date(day);
   std::optional<Date> date = numbers_date(day, order, short_years);
   if (!date) date = named_date(parts, order, short_years);
   if (!date && time.empty()) date = quarter_date(parts);
@@ -169,19 +142,34 @@ std::optional<DateTime> parse_date_notation(std::string_view text, DateOrder ord
       fmt::format("{:04}-{:02}-{:02}{}{}", date->year, date->month, date->day, time.empty() ? "" : "T", time));
 }
 
-std::string joined_time(std::span<const std::string_view> parts) {
-  constexpr std::array kBefore = {"", "-", "-", "T", ":", ":"};
-  const bool numbers = parts.size() > 1 && parts.size() <= kBefore.size() && std::ranges::all_of(parts, is_number) &&
-                       parts[0].size() == kYearDigits;
-  std::string text;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (!numbers) {
-      text += fmt::format("{}{}", i == 0 ? "" : " ", parts[i]);
-    } else {
-      text += fmt::format("{}{}{}", kBefore[i], parts[i].size() == 1 ? "0" : "", parts[i]);
-    }
+/// The beginning and the end of an interval such as 01.03.2024 00:00 - 01.03.2024 01:00; empty texts for others.
+std::array<std::string_view, 2> interval_in(std::string_view text) {
+  for (const std::string_view between : {" - ", " \xE2\x80\x93 ", " to ", "/"}) {
+    const std::size_t at = text.find(between);
+    if (at == std::string_view::npos) continue;
+    const std::string_view end = trim(text.substr(at + between.size()));
+    if (at >= kLeastInterval && end.size() >= kLeastInterval) return {trim(text.substr(0, at)), end};
   }
-  return numbers && parts.size() == 4 ? text + ":00" : text;
+  return {};
+}
+
+}  // namespace
+
+std::optional<DateTime> parse_date_notation(std::string_view text, DateOrder order, bool short_years) {
+  constexpr std::size_t kShortest = 5, kLongest = 64;
+  if (text.size() < kShortest || text.size() > kLongest || text.find_first_of("0123456789") == std::string_view::npos)
+    return {};
+  if (const auto found = parse_one(text, order, short_years)) return found;
+  const auto [begin, end] = interval_in(text);
+  if (begin.empty()) return {};
+  const auto parse = [&](std::string_view part) {
+    const auto iso = parse_date_time(part);
+    return iso ? iso : parse_one(part, order, short_years);
+  };
+  const auto first = parse(begin), second = parse(end);
+  const bool ordered = first && second && first->zoned == second->zoned &&
+                       days_since(first->day, *second) >= days_since(first->day, *first);
+  return ordered ? first : std::nullopt;
 }
 
 }  // namespace npzoo

@@ -52,13 +52,6 @@ class Scanner {
   bool ok_ = true;
 };
 
-std::optional<std::int64_t> day_of(int year, int month, int day) {
-  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
-                                         std::chrono::day(static_cast<unsigned>(day))};
-  if (!date.ok()) return {};
-  return std::chrono::sys_days(date).time_since_epoch().count();
-}
-
 std::int64_t time_of_day(Scanner& scan) {
   const int hour = scan.digits(2, 24);
   scan.expect(':');
@@ -83,6 +76,13 @@ std::int64_t offset(Scanner& scan, bool west) {
 
 }  // namespace
 
+std::optional<std::int64_t> day_in_calendar(int year, int month, int day) {
+  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
+                                         std::chrono::day(static_cast<unsigned>(day))};
+  if (!date.ok()) return {};
+  return std::chrono::sys_days(date).time_since_epoch().count();
+}
+
 std::optional<DateTime> parse_date_time(std::string_view text) {
   constexpr std::size_t kShortest = 7;
   if (text.size() < kShortest || text[4] != '-') return {};
@@ -91,7 +91,7 @@ std::optional<DateTime> parse_date_time(std::string_view text) {
   scan.expect('-');
   const int month = scan.digits(2, 12);
   const bool whole = scan.accept('-');
-  const auto day = day_of(year, month, whole ? scan.digits(2, 31) : 1);
+  const auto day = day_in_calendar(year, month, whole ? scan.digits(2, 31) : 1);
   if (!scan.ok() || !day) return {};
   DateTime result{*day, 0, false};
   if (scan.done()) return result;
@@ -110,17 +110,6 @@ std::optional<DateTime> parse_date_time(std::string_view text) {
   result.day += days;
   result.nanosecond -= days * kDay;
   return result;
-}
-
-std::optional<DateTime> parse_compact_date(std::string_view text) {
-  constexpr std::size_t kDigits = 8;
-  constexpr int kFirstYear = 1800, kLastYear = 2199;
-  if (text.size() != kDigits) return {};
-  Scanner scan(text);
-  const int year = scan.digits(4, kLastYear), month = scan.digits(2, 12), day = scan.digits(2, 31);
-  if (!scan.ok() || year < kFirstYear) return {};
-  const auto found = day_of(year, month, day);
-  return found ? std::optional(DateTime{*found, 0, false}) : std::nullopt;
 }
 
 double days_since(std::int64_t epoch, const DateTime& time) {

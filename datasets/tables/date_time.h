@@ -23,8 +23,8 @@ struct DateTime {
 /// midnight. None for anything else, days that no calendar has included.
 std::optional<DateTime> parse_date_time(std::string_view text);
 
-/// Reads YYYYMMDD of the years 1800 to 2199, as weather services export dates. None for anything else.
-std::optional<DateTime> parse_compact_date(std::string_view text);
+/// Returns a day of the Gregorian calendar as DateTime counts it; none if the calendar has no such day.
+std::optional<std::int64_t> day_in_calendar(int year, int month, int day);
 
 /// Days since midnight of day `epoch`. Exact to 1e-16 of the distance.
 double days_since(std::int64_t epoch, const DateTime& time);

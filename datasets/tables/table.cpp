@@ -20,29 +20,6 @@ void poll_row(std::int64_t row) {
   if (row % kPollRows == 0) throw_if_stopped();
 }
 
-/// Finds the only order of day and month that all dates of a column may have.
-class OrderOfDates {
- public:
-  void add(std::string_view cell) {
-    any_ = true;
-    day_first_ = day_first_ && parse(cell, DateOrder::dmy);
-    month_first_ = month_first_ && parse(cell, DateOrder::mdy);
-  }
-  /// False as soon as the cells are no such dates.
-  bool open() const { return day_first_ || month_first_; }
-  DateOrder found() const {
-    if (!any_ || day_first_ == month_first_) return DateOrder::unknown;
-    return day_first_ ? DateOrder::dmy : DateOrder::mdy;
-  }
-
- private:
-  static bool parse(std::string_view cell, DateOrder order) {
-    return cell.find_first_of("/.-") != std::string_view::npos && parse_date_notation(cell, order, false);
-  }
-
-  bool any_ = false, day_first_ = true, month_first_ = true;
-};
-
 /// A cell between quotes, as a file would write it.
 std::string quoted(const std::string& cell) {
   std::string text = "\"";
@@ -57,7 +34,7 @@ Table Table::read(const std::filesystem::path& path, const Options& options) {
     TableReader reader(path, options.skip_rows);
     Table table(reader.format());
     table.rules_ = options.cells;
-    table.first_line_ = reader.format().header_line() + 1;
+    table.first_line_ = reader.first_line();
     while (reader.next()) {
       reader.cells();  // as many as there are columns
       table.breaks_.insert(table.breaks_.end(), static_cast<std::size_t>(std::ranges::count(reader.text(), '\n')),
@@ -106,104 +83,78 @@ std::int64_t Table::line(std::int64_t row) const {
   return first_line_ + row + (std::ranges::lower_bound(breaks_, row) - breaks_.begin());
 }
 
+const std::vector<ColumnScan>& Table::scans() const {
+  if (!scans_.empty()) return scans_;
+  scans_.resize(format_.columns());
+  const CellParser parser(format_, rules_);
+  Cells cells;
+  for (std::int64_t row = 0; row < rows(); ++row) {
+    poll_row(row);
+    format_.split(text(row), 0, cells);
+    for (std::size_t c = 0; c < scans_.size(); ++c)
+      if (const std::string_view cell = trim(cells.text[c]); !parser.is_missing(cell)) scans_[c].add(cell);
+  }
+  return scans_;
+}
+
+CellParser::Decimal Table::decimal_of(std::span<const std::size_t> columns) const {
+  if (rules_.decimal != '\0') return {rules_.decimal, true};
+  struct Votes {
+    bool point = false, comma = false;
+    std::optional<char> sign() const { return point == comma ? std::nullopt : std::optional(point ? '.' : ','); }
+  };
+  const auto add = [](Votes& votes, const ColumnScan& scan) {
+    if (scan.date_shape() != 0) return;
+    votes.point = votes.point || scan.numbers().point();
+    votes.comma = votes.comma || scan.numbers().comma();
+  };
+  Votes own, all;
+  bool doubtful = false;
+  for (const ColumnScan& scan : scans()) add(all, scan);
+  for (const std::size_t c : columns) {
+    add(own, scans()[c]);
+    const bool groups = scans()[c].numbers().may_have_groups();
+    doubtful = doubtful || (all.point && all.comma ? groups : scans()[c].numbers().doubtful(format_.separator()));
+  }
+  if (const auto sign = own.sign()) return {*sign, true};
+  if (const auto sign = all.sign()) return {*sign, true};
+  return {format_.separator() == ',' ? '.' : '\0', false, doubtful};
+}
+
 const std::vector<ColumnSummary>& Table::summaries() {
   using Kind = ColumnSummary::Kind;
   std::vector<ColumnSummary>& all = summaries_;
   if (!all.empty()) return all;
   all.resize(format_.columns());
-  CellParser parser(format_, rules_);
+  std::vector<CellParser> parsers;
+  for (std::size_t c = 0; c < all.size(); ++c) {
+    parsers.emplace_back(format_, rules_);
+    parsers.back().set_decimal(decimal_of({&c, 1}));
+    all[c].missing = rows() - scans()[c].cells();
+  }
   Cells cells;
-  std::vector<CellParser::Decimal> decimals(all.size(), parser.decimal());  // as each column by itself shows
-  std::vector<OrderOfDates> orders(all.size());
-  std::vector<bool> compact(all.size(), rows() > 1);  // YYYYMMDD alone
   for (std::int64_t row = 0; row < rows(); ++row) {
     poll_row(row);
     format_.split(text(row), 0, cells);
     for (std::size_t c = 0; c < all.size(); ++c) {
-      compact[c] = compact[c] && parse_compact_date(cells.text[c]);
       const std::string_view cell = trim(cells.text[c]);
-      if (parser.is_missing(cell)) {
-        ++all[c].missing;
-        continue;
-      }
-      if (orders[c].open()) orders[c].add(cell);
-      if (all[c].kind != Kind::text) {
-        parser.set_decimal(decimals[c]);
-        const ColumnForm::Kind kind = parser.kind_of(cell);
-        decimals[c] = parser.decimal();
-        const Kind found = kind == ColumnForm::Kind::number ? Kind::number
-                           : kind == ColumnForm::Kind::time ? Kind::time
-                                                            : Kind::text;
-        if (all[c].kind != Kind::empty && all[c].kind != found) all[c].odd_row = row;
-        all[c].kind = all[c].kind == Kind::empty || all[c].kind == found ? found : Kind::text;
-      }
+      if (all[c].kind == Kind::text || parsers[c].is_missing(cell)) continue;
+      const ColumnForm::Kind kind = parsers[c].kind_of(cell);
+      const Kind found = kind == ColumnForm::Kind::number ? Kind::number
+                         : kind == ColumnForm::Kind::time ? Kind::time
+                                                          : Kind::text;
+      if (all[c].kind != Kind::empty && all[c].kind != found) all[c].odd_row = row;
+      all[c].kind = all[c].kind == Kind::empty || all[c].kind == found ? found : Kind::text;
     }
   }
-  for (std::size_t c = 0; c < all.size(); ++c)
-    if (compact[c] || orders[c].found() != DateOrder::unknown) all[c].kind = Kind::time, all[c].odd_row = -1;
+  find_dates(all);
   return all;
-}
-
-std::optional<DateTime> Table::first_compact_date(std::size_t column) const {
-  if (rows() < 2) return {};
-  std::optional<DateTime> first;
-  Cells cells;
-  for (std::int64_t row = 0; row < rows(); ++row) {
-    poll_row(row);
-    format_.split(text(row), 0, cells);
-    const auto found = parse_compact_date(trim(cells.text[column]));
-    if (!found) return {};
-    if (row == 0) first = found;
-  }
-  return first;
-}
-
-std::vector<ColumnForm> Table::input_forms(std::span<const std::size_t> columns) const {
-  std::vector<ColumnForm> forms(columns.size());
-  for (std::size_t i = 0; i < columns.size(); ++i)
-    if (const auto first = first_compact_date(columns[i]))
-      forms[i] = {.kind = ColumnForm::Kind::time, .epoch = first->day};
-    else
-      forms[i].order = date_order(columns[i]);
-  return forms;
-}
-
-DateOrder Table::date_order(std::size_t column) const {
-  if (rules_.dates != DateOrder::unknown) return rules_.dates;
-  const CellParser parser(format_, rules_);
-  OrderOfDates order;
-  Cells cells;
-  for (std::int64_t row = 0; row < rows() && order.open(); ++row) {
-    poll_row(row);
-    format_.split(text(row), 0, cells);
-    const std::string_view cell = trim(cells.text[column]);
-    if (!parser.is_missing(cell)) order.add(cell);
-  }
-  return order.found();
-}
-
-NumberColumn Table::joined_times(std::span<const std::size_t> columns, const ColumnForm& form) const {
-  CellParser parser(format_, rules_);
-  parser.set_form(columns[0], form);
-  NumberColumn joined;
-  Cells cells;
-  for (std::int64_t row = 0; row < rows(); ++row) {
-    poll_row(row);
-    format_.split(text(row), 0, cells);
-    std::vector<std::string_view> parts;
-    for (const std::size_t c : columns) parts.push_back(trim(cells.text[c]));
-    joined.values.push_back(parser.required(joined_time(parts), columns[0], line(row)));
-    if (parser.form(columns[0]).kind != ColumnForm::Kind::time)
-      fail("[{}:{}] the columns of --date hold {}, expected year, month and day, or a date and a time of day",
-           format_.name(), line(row), in_quotes(joined_time(parts)));
-  }
-  joined.form = parser.form(columns[0]);
-  return joined;
 }
 
 std::vector<NumberColumn> Table::numbers(std::span<const std::size_t> columns, std::span<const ColumnForm> forms,
                                          std::span<const std::size_t> required) {
   CellParser parser(format_, rules_);
+  parser.set_decimal(decimal_of(columns));
   std::vector<NumberColumn> all(columns.size());
   std::vector<bool> whole(format_.columns());
   for (const std::size_t column : required) whole[column] = true;
@@ -242,6 +193,23 @@ Table::Labels Table::labels(std::size_t column, std::string_view expected) const
     found.of_rows.push_back(at->second);
   }
   return found;
+}
+
+Table::Labels Table::labels(std::span<const std::size_t> columns) const {
+  Labels all = labels(columns[0]);
+  for (const std::size_t column : columns.subspan(1)) {
+    const Labels next = labels(column);
+    Labels both;
+    std::unordered_map<std::uint64_t, std::uint32_t> known;
+    for (std::size_t row = 0; row < all.of_rows.size(); ++row) {
+      const std::uint64_t key = std::uint64_t{all.of_rows[row]} << 32 | next.of_rows[row];
+      const auto [at, is_new] = known.try_emplace(key, static_cast<std::uint32_t>(both.names.size()));
+      if (is_new) both.names.push_back(all.names[all.of_rows[row]] + ", " + next.names[next.of_rows[row]]);
+      both.of_rows.push_back(at->second);
+    }
+    all = std::move(both);
+  }
+  return all;
 }
 
 }  // namespace npzoo

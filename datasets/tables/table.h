@@ -9,15 +9,17 @@
 #include <vector>
 
 #include "npzoo/datasets/tables/cell_parser.h"
+#include "npzoo/datasets/tables/column_scan.h"
 #include "npzoo/datasets/tables/table_format.h"
 
 namespace npzoo {
 
-/// Summary of all cells of a column, which is read by itself: other columns say nothing about its decimal sign.
+/// Summary of all cells of a column.
 struct ColumnSummary {
   enum class Kind : std::uint8_t { empty, number, time, text };
 
   Kind kind = Kind::empty;   // empty: all are missing
+  bool clock = false;        // of times: times of day or since a start, without a date
   std::int64_t missing = 0;  // cells
   std::int64_t odd_row = -1;  // of a text: the first row that is not what those before were, numbers or times; −1: none
 };
@@ -67,12 +69,15 @@ class Table {
   /// does.
   std::vector<NumberColumn> numbers(std::span<const std::size_t> columns, std::span<const ColumnForm> forms,
                                     std::span<const std::size_t> required = {});
-  /// The forms of input columns that their first cells do not decide: dates where every cell of a column is YYYYMMDD,
-  /// else of unknown kind, with the order of dates of three numbers if all cells fit only one.
+  /// The forms of input columns that their first cells do not decide: dates where all cells are numbers such as
+  /// 20240131 or 202401 (see parse_number_date), times where they are times of day; else of unknown kind, with the
+  /// order of dates of three numbers if all cells fit only one.
   std::vector<ColumnForm> input_forms(std::span<const std::size_t> columns) const;
-  /// Columns such as year, month and day [, hour, minute, second], or a date and a time of day, as one column of times.
-  /// Throws Error, naming the line, for a row that is none.
+  /// Columns such as year, month and day [, hour, minute, second], or a date and a time of day, as one column of times
+  /// (see parts_of_date). `form` may be that of another table. Throws Error, naming the line, for a row that is none.
   NumberColumn joined_times(std::span<const std::size_t> columns, const ColumnForm& form = {}) const;
+  /// The parts of a date that such columns are; none if they are none together.
+  std::optional<DateParts> date_parts(std::span<const std::size_t> columns) const;
   /// A column as text: for each row the position of its cell among the different ones, which come in the order in which
   /// they appear. Throws Error, naming what was expected, if a cell is missing.
   struct Labels {
@@ -80,12 +85,22 @@ class Table {
     std::vector<std::uint32_t> of_rows;
   };
   Labels labels(std::size_t column, std::string_view expected = "the name of a group") const;
+  /// The same for several columns together: "north, 3".
+  Labels labels(std::span<const std::size_t> columns) const;
 
  private:
   explicit Table(const TableFormat& format) : format_(format) {}
-  /// The first date of a column of nothing but YYYYMMDD, at least two; none for any other column.
-  std::optional<DateTime> first_compact_date(std::size_t column) const;
+  /// What all cells of each column show. The first call looks at them.
+  const std::vector<ColumnScan>& scans() const;
+  /// The decimal sign of columns: as their own numbers show it, else as those of the other columns do.
+  CellParser::Decimal decimal_of(std::span<const std::size_t> columns) const;
   DateOrder date_order(std::size_t column) const;
+  /// Finds columns whose cells are dates only together. Numbers of six or seven digits may be no dates: they are if no
+  /// other column has dates.
+  void find_dates(std::vector<ColumnSummary>& all) const;
+  /// By the first rows; `usual` are those of another table, if they fit.
+  std::optional<DateParts> date_parts(std::span<const std::size_t> columns, std::int64_t rows,
+                                      const DateParts& usual) const;
 
   TableFormat format_;
   CellRules rules_;
@@ -95,6 +110,7 @@ class Table {
   std::vector<std::int64_t> breaks_;      // the row of each line break within quotes
   char decimal_sign_ = '.';
   std::vector<ColumnSummary> summaries_;
+  mutable std::vector<ColumnScan> scans_;
 };
 
 }  // namespace npzoo

@@ -153,8 +153,13 @@ TEST_CASE("tables: year, month and day of their own columns are a date") {
   CHECK(joined("y,m,d,v\n2020,2,28,1\n2020,3,1,2\n", {0, 1, 2}) == Values{0, 2});
   CHECK(joined("y,m,d,h,v\n2020,2,28,0,1\n2020,2,28,12,2\n", {0, 1, 2, 3}) == Values{0, 0.5});
   CHECK(joined("day,time,v\n2020-02-28,1:00 AM,1\n2020-02-28,1:00 PM,2\n", {0, 1})[1] == doctest::Approx(13. / 24));
-  CHECK(short_error([&] { joined("y,m,d,v\n2020,2,30,1\n", {0, 1, 2}); }).find("2020-02-30") != std::string::npos);
-  CHECK(short_error([&] {
-          joined("y,m,v\n5,2,1\n", {0, 1});
-        }) == R"([t.csv:2] column "y" holds "5 2", expected a number)");
+  const auto refused = [&](const char* text, std::vector<std::size_t> columns) {
+    return short_error([&] { joined(text, columns); });
+  };
+  CHECK(refused("y,m,d,v\n2020,2,30,1\n", {0, 1, 2}) ==
+        R"([t.csv:2] column "d" holds "30", expected a day of that month)");
+  CHECK(refused("y,m,v\n5,2,1\n", {0, 1}) ==
+        R"([t.csv:2] the columns of --date hold "5 2", expected a date and a time of day, or year, month and day)");
+  CHECK(refused("y,m,v\n2020,2,1\n2020,13,1\n", {0, 1}) ==
+        R"([t.csv:3] column "m" holds "13", expected a month from 1 to 12)");
 }

@@ -1,0 +1,174 @@
+#include "npzoo/datasets/tables/number_text.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <string>
+#include <system_error>
+
+#include "npzoo/datasets/tables/text_parts.h"
+
+namespace npzoo {
+
+namespace {
+
+constexpr std::size_t kLongestNumber = 400;
+
+/// The blanks and apostrophes between groups of digits become blanks, U+2212 becomes a minus. Leaves other texts alone.
+std::string_view with_plain_signs(std::string_view text, std::array<char, kLongestNumber>& room) {
+  constexpr std::array<std::string_view, 5> kGroups = {"'", "\xC2\xA0", "\xE2\x80\xAF", "\xE2\x80\x89", "\xE2\x80\x99"};
+  constexpr std::string_view kMinus = "\xE2\x88\x92";
+  const bool plain = std::ranges::none_of(text, [](char c) { return c == '\'' || (c & 0x80) != 0; });
+  if (plain || text.size() > kLongestNumber) return text;
+  std::size_t size = 0;
+  while (!text.empty()) {
+    const auto group = std::ranges::find_if(kGroups, [&](std::string_view g) { return text.starts_with(g); });
+    if (group != kGroups.end()) {
+      room[size++] = ' ';
+      text.remove_prefix(group->size());
+    } else if (text.starts_with(kMinus)) {
+      room[size++] = '-';
+      text.remove_prefix(kMinus.size());
+    } else {
+      room[size++] = text.front();
+      text.remove_prefix(1);
+    }
+  }
+  return {room.data(), size};
+}
+
+std::string_view without_sign(std::string_view text) {
+  if (!text.empty() && (text.front() == '-' || text.front() == '+')) text.remove_prefix(1);
+  return text;
+}
+
+std::size_t leading_digits(std::string_view text) {
+  return std::min(text.find_first_not_of("0123456789"), text.size());
+}
+
+/// The number of characters of digits in groups, from the front: 1,234,567 or 12,34,567 for `mark` ','; 0 if they are
+/// no groups.
+std::size_t grouped_digits(std::string_view text, char mark) {
+  constexpr std::size_t kGroup = 3, kShortGroup = 2;
+  std::size_t end = leading_digits(text), groups = 0, last = end;
+  if (end == 0 || end > kGroup || text.front() == '0') return 0;
+  bool short_ones = false;
+  while (end < text.size() && text[end] == mark) {
+    const std::size_t digits = leading_digits(text.substr(end + 1));
+    if (groups > 0 && last == kShortGroup) short_ones = true;
+    if (groups > 0 && last != kGroup && last != kShortGroup) return 0;
+    if (digits == 0) break;
+    if (groups > 0 && (last == kShortGroup) != short_ones) return 0;
+    last = digits;
+    ++groups;
+    end += 1 + digits;
+  }
+  if (groups == 0 || last != kGroup) return 0;
+  return !short_ones || mark == ',' ? end : 0;
+}
+
+struct Exponent {
+  bool valid;
+  bool found;
+};
+
+/// Whether nothing stands behind a number, or an exponent does.
+Exponent exponent_in(std::string_view text) {
+  if (text.empty()) return {true, false};
+  if (text.front() != 'e' && text.front() != 'E') return {false, false};
+  text = without_sign(text.substr(1));
+  return {!text.empty() && leading_digits(text) == text.size(), true};
+}
+
+/// What digits from `whole` characters on show: a decimal sign, further digits and an exponent.
+DecimalEvidence behind_groups(std::string_view rest, DecimalEvidence alone, char mark) {
+  if (rest.empty()) return alone;
+  const char sign = rest.front();
+  if ((sign != '.' && sign != ',') || sign == mark) return DecimalEvidence::no_number;
+  rest.remove_prefix(1);
+  rest.remove_prefix(leading_digits(rest));
+  if (!exponent_in(rest).valid) return DecimalEvidence::no_number;
+  return sign == '.' ? DecimalEvidence::point : DecimalEvidence::comma;
+}
+
+}  // namespace
+
+DecimalEvidence decimal_evidence(std::string_view text) {
+  using enum DecimalEvidence;
+  constexpr std::size_t kGroup = 3;
+  std::array<char, kLongestNumber> room;
+  text = without_sign(with_plain_signs(text, room));
+  const std::size_t mark = text.find_first_of(",. ");
+  if (mark == std::string_view::npos) {
+    const std::size_t digits = leading_digits(text);
+    return digits > 0 && exponent_in(text.substr(digits)).valid ? whole : no_number;
+  }
+  if (text[mark] == ' ') {
+    const std::size_t end = grouped_digits(text, ' ');
+    return end == 0 ? no_number : behind_groups(text.substr(end), whole, ' ');
+  }
+  const char sign = text[mark];
+  const std::size_t end = grouped_digits(text, sign);
+  const bool several = end > 0 && std::ranges::count(text.substr(0, end), sign) > 1;
+  const bool other_behind = end > 0 && end < text.size() && (text[end] == '.' || text[end] == ',');
+  if (several || other_behind) return behind_groups(text.substr(end), sign == ',' ? point : comma, sign);
+  if (leading_digits(text) != mark) return no_number;
+  const std::size_t decimals = leading_digits(text.substr(mark + 1));
+  const Exponent exponent = exponent_in(text.substr(mark + 1 + decimals));
+  if (!exponent.valid || mark + decimals == 0) return no_number;
+  if (end > 0 && decimals == kGroup && !exponent.found) return sign == '.' ? point_or_groups : comma_or_groups;
+  return sign == '.' ? point : comma;
+}
+
+std::optional<double> parse_number(std::string_view text, char decimal, bool groups) {
+  std::array<char, kLongestNumber> room;
+  text = with_plain_signs(text, room);
+  if (text.size() > kLongestNumber) return {};
+  const std::string_view digits = without_sign(text);
+  const char other = decimal == '.' ? ',' : '.';
+  const std::size_t mark = digits.find_first_of(",. ");
+  std::size_t grouped = 0;  // characters
+  if (mark != std::string_view::npos && (digits[mark] == ' ' || (groups && digits[mark] == other)))
+    grouped = grouped_digits(digits, digits[mark]);
+  std::string plain;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i < grouped && !is_digit(digits[i])) continue;
+    if (digits[i] == other || digits[i] == ' ') return {};
+    plain += digits[i] == decimal ? '.' : digits[i];
+  }
+  if (!plain.empty() && (plain.front() == '-' || plain.front() == '+')) return {};
+  if (text.starts_with('-')) plain.insert(plain.begin(), '-');
+  double value = 0;
+  const auto [end, error] = std::from_chars(plain.data(), plain.data() + plain.size(), value);
+  const bool whole = error == std::errc() && end == plain.data() + plain.size() && std::isfinite(value);
+  return whole ? std::optional(value) : std::nullopt;
+}
+
+void DecimalVote::add(std::string_view cell) {
+  if (!numbers_) return;
+  const DecimalEvidence shown = decimal_evidence(cell);
+  switch (shown) {
+    case DecimalEvidence::no_number: numbers_ = false; return;
+    case DecimalEvidence::point: point_ = true; return;
+    case DecimalEvidence::comma: comma_ = true; return;
+    case DecimalEvidence::whole:
+      largest_whole_ = std::max(largest_whole_, std::abs(parse_number(cell, '.', false).value_or(0)));
+      return;
+    case DecimalEvidence::point_or_groups: either_point_ = true; break;
+    case DecimalEvidence::comma_or_groups: either_comma_ = true; break;
+  }
+  const char decimal = shown == DecimalEvidence::point_or_groups ? '.' : ',';
+  largest_decimal_ = std::max(largest_decimal_, std::abs(parse_number(cell, decimal, false).value_or(0)));
+}
+
+bool DecimalVote::doubtful(char separator) const {
+  constexpr double kLeast = 100;  // groups begin at 1000: the numbers below are near
+  if (!numbers_ || point_ || comma_ || !(either_point_ || either_comma_)) return false;
+  if (either_point_ && either_comma_) return true;
+  if (either_comma_ && separator != ';') return true;
+  const bool mixed = largest_whole_ > 0 && largest_whole_ < 1000;
+  return mixed && (separator != ',' || (largest_whole_ >= kLeast && largest_whole_ > largest_decimal_));
+}
+
+}  // namespace npzoo

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace npzoo {
+
+/// What the text of a number shows about the decimal sign of its table.
+enum class DecimalEvidence : std::uint8_t {
+  no_number,
+  whole,            // 950, 1 234
+  point,            // 0.5, 1,234.5, 1,234,567
+  comma,            // 0,5, 1.234,5, 1.234.567
+  point_or_groups,  // 1.234: 1234 where the decimal sign is a comma
+  comma_or_groups   // 1,234: 1234 where the decimal sign is a point
+};
+
+DecimalEvidence decimal_evidence(std::string_view text);
+
+/// Reads a decimal number with the decimal sign '.' or ','. With `groups` digits may stand in groups of three between
+/// the other sign; they always may between blanks (also no-break ones) and apostrophes. Also reads groups as in
+/// 12,34,567. None for anything else, and for numbers that no double holds.
+std::optional<double> parse_number(std::string_view text, char decimal, bool groups);
+
+/// The decimal sign as far as the cells of a column show it.
+class DecimalVote {
+ public:
+  /// Adds a cell that is not missing.
+  void add(std::string_view cell);
+
+  /// True if all cells are numbers with some decimal sign.
+  bool numbers() const { return numbers_; }
+  bool point() const { return numbers_ && point_; }
+  bool comma() const { return numbers_ && comma_; }
+  /// True if nothing tells decimal places from groups of digits: all cells with a sign have three digits behind it, and
+  /// others have none (1.350 beside 950), or groups are as usual (1,350 in a table that no semicolon separates).
+  bool doubtful(char separator) const;
+  /// True if some cells are numbers with one decimal sign, and others with the other one.
+  bool may_have_groups() const { return numbers_ && (either_point_ || either_comma_); }
+
+ private:
+  bool numbers_ = true, point_ = false, comma_ = false, either_point_ = false, either_comma_ = false;
+  double largest_whole_ = 0, largest_decimal_ = 0;
+};
+
+}  // namespace npzoo

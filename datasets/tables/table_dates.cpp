@@ -1,0 +1,150 @@
+// Columns of a table as dates: by all cells of a column, or of several columns together.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ranges>
+
+#include "npzoo/datasets/tables/table.h"
+#include "npzoo/engine/cancellation.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/io/text.h"
+
+namespace npzoo {
+
+namespace {
+
+constexpr std::int64_t kPolledRows = 8192;
+
+/// The cells of some columns, row by row.
+class PartRows {
+ public:
+  PartRows(const Table& table, std::span<const std::size_t> columns)
+      : table_(table), columns_(columns), parts_(columns.size()) {}
+
+  std::span<const std::string_view> at(std::int64_t row) {
+    if (row % kPolledRows == 0) throw_if_stopped();
+    table_.format().split(table_.text(row), table_.line(row), cells_);
+    for (std::size_t i = 0; i < columns_.size(); ++i) parts_[i] = trim(cells_.text[columns_[i]]);
+    return parts_;
+  }
+
+ private:
+  const Table& table_;
+  std::span<const std::size_t> columns_;
+  Cells cells_;
+  std::vector<std::string_view> parts_;
+};
+
+std::string joined(std::span<const std::string_view> parts) {
+  std::string text;
+  for (const std::string_view part : parts) text.append(text.empty() ? "" : " ").append(part);
+  return text;
+}
+
+}  // namespace
+
+void Table::find_dates(std::vector<ColumnSummary>& all) const {
+  using Kind = ColumnSummary::Kind;
+  constexpr std::uint8_t kSureShape = 8, kLastSureShape = 14;
+  const auto take = [&](std::size_t c, bool clock) {
+    all[c].kind = Kind::time;
+    all[c].clock = clock;
+    all[c].odd_row = -1;
+  };
+  std::vector<std::size_t> unsure;
+  for (std::size_t c = 0; c < all.size(); ++c) {
+    const std::uint8_t shape = all[c].missing == 0 ? scans()[c].date_shape() : std::uint8_t{0};
+    const bool sure = shape >= kSureShape && shape <= kLastSureShape;
+    if (sure || scans()[c].order() != DateOrder::unknown)
+      take(c, false);
+    else if (scans()[c].clocks() && all[c].kind != Kind::time)
+      take(c, true);
+    else if (shape != 0)
+      unsure.push_back(c);
+  }
+  const bool any = std::ranges::any_of(all, [](const ColumnSummary& s) { return s.kind == Kind::time && !s.clock; });
+  if (!any && unsure.size() == 1) take(unsure[0], false);
+}
+
+std::vector<ColumnForm> Table::input_forms(std::span<const std::size_t> columns) const {
+  std::vector<ColumnForm> forms(columns.size());
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const ColumnScan& scan = scans()[columns[i]];
+    ColumnForm& form = forms[i];
+    if (const std::uint8_t shape = scan.cells() == rows() ? scan.date_shape() : std::uint8_t{0}; shape != 0) {
+      form.kind = ColumnForm::Kind::time;
+      form.epoch = scan.first_date().day;
+      form.shape = shape;
+    } else if (scan.clocks()) {
+      form.kind = ColumnForm::Kind::time;
+      form.clock = true;
+    } else {
+      form.order = date_order(columns[i]);
+    }
+  }
+  return forms;
+}
+
+DateOrder Table::date_order(std::size_t column) const {
+  return rules_.dates != DateOrder::unknown ? rules_.dates : scans()[column].order();
+}
+
+std::optional<DateParts> Table::date_parts(std::span<const std::size_t> columns, std::int64_t rows,
+                                           const DateParts& usual) const {
+  std::vector<PartScan> scans;
+  std::vector<std::string> names;
+  for (const std::size_t c : columns) {
+    scans.emplace_back(date_order(c));
+    names.push_back(header()[c]);
+  }
+  const CellParser parser(format_, rules_);
+  PartRows cells(*this, columns);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::span<const std::string_view> parts = cells.at(row);
+    for (std::size_t i = 0; i < columns.size(); ++i)
+      if (!parser.is_missing(parts[i])) scans[i].add(parts[i]);
+  }
+  const bool fits = std::ranges::all_of(std::views::iota(std::size_t{0}, columns.size()),
+                                        [&](std::size_t i) { return i < usual.size() && scans[i].may_be(usual[i]); });
+  return fits ? std::optional(usual) : parts_of_date(names, scans);
+}
+
+std::optional<DateParts> Table::date_parts(std::span<const std::size_t> columns) const {
+  return date_parts(columns, rows(), {});
+}
+
+NumberColumn Table::joined_times(std::span<const std::size_t> columns, const ColumnForm& form) const {
+  NumberColumn joined_column{.form = form, .values = {}};
+  if (rows() == 0) return joined_column;
+  constexpr std::int64_t kFirstRow = 1;
+  PartRows cells(*this, columns);
+  std::optional<DateParts> found = date_parts(columns, rows(), form.parts);
+  if (!found) found = date_parts(columns, kFirstRow, form.parts);  // then a later row is wrong
+  if (!found)
+    fail("[{}:{}] the columns of --date hold {}, expected a date and a time of day, or year, month and day",
+         format_.name(), line(0), in_quotes(joined(cells.at(0))));
+  ColumnForm& own = joined_column.form;
+  own.parts = *found;
+  const DateOrder order = date_order(columns[0]);
+  const bool short_years = rules_.dates != DateOrder::unknown;
+  for (std::int64_t row = 0; row < rows(); ++row) {
+    const std::span<const std::string_view> parts = cells.at(row);
+    const JoinedDate date = join_date(own.parts, parts, order, short_years);
+    const auto refuse = [&](std::string_view expected) {
+      fail("[{}:{}] column {} holds {}, expected {}", format_.name(), line(row), format_.title(columns[date.wrong]),
+           in_quotes(parts[date.wrong]), expected);
+    };
+    if (!date.time) refuse(expected_of(own.parts[date.wrong]));
+    if (own.kind == ColumnForm::Kind::unknown) {
+      own.kind = ColumnForm::Kind::time;
+      own.zoned = date.time->zoned;
+      own.epoch = date.time->day;
+    }
+    if (own.zoned != date.time->zoned)
+      refuse(own.zoned ? "a time with a zone" : "a time without a zone, like the others");
+    joined_column.values.push_back(days_since(own.epoch, *date.time));
+  }
+  return joined_column;
+}
+
+}  // namespace npzoo
