@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "npzoo/datasets/tables/date_time.h"
+#include "npzoo/datasets/tables/table_start.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/io/text.h"
 
@@ -15,7 +16,6 @@ namespace npzoo {
 namespace {
 
 constexpr std::string_view kUnnamedColumn = "row";  // in front
-constexpr std::string_view kSeparators = ",;\t";
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
@@ -35,33 +35,19 @@ bool is_data(std::string_view text) {
          std::from_chars(text.data(), text.data() + text.size(), value).ptr == text.data() + text.size();
 }
 
-/// Which separators stand outside of quotes. A tab beside another separator is a blank.
-std::string separators_in(std::string_view header) {
-  std::array<bool, kSeparators.size()> found{};
-  bool quoted = false, beside_tab = false;
-  for (const char c : header) {
-    quoted = quoted != (c == '"');
-    if (!quoted && c != '\t' && kSeparators.find(c) != std::string_view::npos) found[kSeparators.find(c)] = true;
-  }
-  quoted = false;
-  const bool others = found[0] || found[1];
-  for (std::size_t i = 0; i < header.size(); ++i) {
-    quoted = quoted != (header[i] == '"');
-    if (quoted || header[i] != '\t') continue;
-    const std::size_t before = header.substr(0, i).find_last_not_of(" \t"), after = header.find_first_not_of(" \t", i);
-    const auto is_other = [&](std::size_t at) {
-      return at == std::string_view::npos || header[at] == ',' || header[at] == ';';
-    };
-    beside_tab = beside_tab || !others || !(is_other(before) || is_other(after));
-  }
-  found[2] = beside_tab;
-  std::string all;
-  for (std::size_t i = 0; i < found.size(); ++i)
-    if (found[i]) all += kSeparators[i];
-  return all;
-}
-
 std::string shown(char separator) { return separator == '\t' ? "a tab" : fmt::format("\"{}\"", separator); }
+
+/// A name that a file breaks into lines, as one line.
+std::string without_breaks(std::string_view name) {
+  std::string line;
+  for (std::size_t begin = 0; begin < name.size();) {
+    const std::size_t end = std::min(name.find_first_of("\r\n", begin), name.size());
+    const std::string_view part = trim(name.substr(begin, end - begin));
+    if (!part.empty()) line.append(line.empty() ? "" : " ").append(part);
+    begin = end + 1;
+  }
+  return line;
+}
 
 char separator_of(std::string_view header, const std::string& where) {
   const std::string found = separators_in(header);
@@ -73,7 +59,8 @@ char separator_of(std::string_view header, const std::string& where) {
 
 }  // namespace
 
-TableFormat::TableFormat(std::string name, std::int64_t line, std::string_view header, std::optional<char> separator)
+TableFormat::TableFormat(std::string name, std::int64_t line, std::string_view header, std::optional<char> separator,
+                         std::optional<std::size_t> two_words)
     : name_(std::move(name)),
       line_(line),
       separator_(separator ? *separator : separator_of(header, fmt::format("{}:{}", name_, line))) {
@@ -82,7 +69,9 @@ TableFormat::TableFormat(std::string name, std::int64_t line, std::string_view h
     split_blanks(header, line, cells);
   else
     split_quoted(header, line, cells);
-  header_.assign(cells.text.begin(), cells.text.end());
+  for (const std::string_view cell : cells.text)
+    header_.push_back(cell.find_first_of("\r\n") == std::string_view::npos ? std::string(cell) : without_breaks(cell));
+  two_words_ = two_words;
   check_names();
 }
 
@@ -107,7 +96,7 @@ void TableFormat::check_names() {
   check(!by_name_.empty() || header_.size() > 1, "[{}] column 1 has no name", where(line_));
   // Taking a row of data for the names would lose it without a word.
   check(by_name_.empty() || !std::ranges::all_of(by_name_, is_data, name),
-        "[{}] holds only numbers, expected column names", where(line_));
+        "[{}] holds only numbers, expected column names: add a line of names above it", where(line_));
 }
 
 void TableFormat::check_named() const {
@@ -166,6 +155,11 @@ void TableFormat::split_blanks(std::string_view row, std::int64_t line, Cells& c
     if (end != std::string_view::npos) end += quoted;
     begin = end == std::string_view::npos ? end : row.find_first_not_of(kBlanks, end);
   }
+  if (!two_words_ || cells.text.size() != columns() + 1) return;
+  const auto date = cells.text.begin() + static_cast<std::ptrdiff_t>(*two_words_);
+  cells.unquoted.assign(1, fmt::format("{} {}", *date, date[1]));
+  *date = cells.unquoted[0];
+  cells.text.erase(date + 1);
 }
 
 void TableFormat::split_quoted(std::string_view row, std::int64_t line, Cells& cells) const {

@@ -23,14 +23,16 @@ class TableFormat {
   /// `header` is line `line` of the file `name`. The separator is the one of `,`, `;` and tab that stands between names
   /// (RFC 4180; names and cells may be quoted), or `separator` if the file names one; if there is none the table has
   /// one column. The separator ' ' means any number of blanks and tabs. A first column without a name can be named
-  /// `row`. Throws Error for a header that has several of them, a name twice, or numbers alone.
-  TableFormat(std::string name, std::int64_t line, std::string_view header, std::optional<char> separator = {});
+  /// `row`. Line breaks in names become blanks. Of a table between blanks the column `two_words` may have two: a date
+  /// and a time of day. Throws Error for a header that has several separators, a name twice, or numbers alone.
+  TableFormat(std::string name, std::int64_t line, std::string_view header, std::optional<char> separator = {},
+              std::optional<std::size_t> two_words = {});
 
   const std::string& name() const { return name_; }
   const std::vector<std::string>& header() const { return header_; }
   std::size_t columns() const { return header_.size(); }
   char separator() const { return separator_; }
-  std::int64_t header_line() const { return line_; }
+  std::int64_t header_line() const { return line_; }  // the last one, if names have line breaks
 
   /// Position of the column `name`, if there is one.
   std::optional<std::size_t> find(std::string_view name) const;
@@ -58,6 +60,7 @@ class TableFormat {
   std::string name_;
   std::int64_t line_;
   char separator_;
+  std::optional<std::size_t> two_words_;
   std::vector<std::string> header_;
   std::vector<std::size_t> by_name_;  // positions of the columns with a name, in the order of the names
 };

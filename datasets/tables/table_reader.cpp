@@ -1,9 +1,9 @@
 #include "npzoo/datasets/tables/table_reader.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
+#include "npzoo/datasets/tables/table_start.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/io/text.h"
 
@@ -13,86 +13,116 @@ namespace {
 
 constexpr std::size_t kFirstCapacity = std::size_t{1} << 18;
 
-struct Magic {
-  std::string_view bytes;
-  const char* what;
-};
-
-constexpr auto kNoTables = std::to_array<Magic>({
-    {"PAR1", "a Parquet file"},
-    {"ARROW1", "an Arrow file"},
-    {"FEA1", "a Feather file"},
-    {"PK\x03\x04", "a zip archive or a spreadsheet"},
-    {"\xD0\xCF\x11\xE0", "a spreadsheet"},
-    {"BZh", "compressed by bzip2"},
-    {"\x28\xB5\x2F\xFD", "compressed by zstd"},
-    {"\x89HDF", "an HDF5 file"},
-    {"SQLite format 3", "a database of SQLite"},
-    {"\xFF\xFE", "UTF-16"},
-    {"\xFE\xFF", "UTF-16"},
-});
-
-/// Names of columns may begin as some files of other kinds do.
-bool is_binary(std::string_view text) {
-  constexpr std::size_t kLooked = 32;
-  return std::ranges::any_of(text.substr(0, kLooked), [](char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    return byte >= 0x80 || (byte < 0x20 && c != '\t' && c != '\n' && c != '\r');
-  });
-}
-
-/// Words between blanks, each of which may stand in quotes.
-std::size_t count_words(std::string_view text) {
-  std::size_t count = 0;
-  bool quoted = false, inside = false;
-  for (const char c : text) {
-    quoted = quoted != (c == '"');
-    const bool blank = !quoted && (c == ' ' || c == '\t' || c == '\r');
-    count += !blank && !inside;
-    inside = !blank;
-  }
-  return count;
-}
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+constexpr std::size_t kHead = std::size_t{1} << 16;
+constexpr std::string_view kGeneralHint = "; use --skip-rows if";
 
 }  // namespace
 
+auto TableReader::with_hint(const auto& read) const {
+  try {
+    return read();
+  } catch (const Error& error) {
+    const auto lines = lines_before_table(head_);
+    std::string message = error.what();
+    if (!lines || *lines == skipped_) throw;
+    message.erase(std::min(message.find(kGeneralHint), message.size()));
+    fail("{}; if the names of the columns are in line {}, use --skip-rows {}", message, *lines + 1, *lines);
+  }
+}
+
 TableReader::TableReader(const std::filesystem::path& path, std::int64_t skip_rows)
-    : bytes_(path), buffer_(std::make_unique_for_overwrite<char[]>(kFirstCapacity)), capacity_(kFirstCapacity) {
-  std::string header(header_line(skip_rows));
-  if (!separator_ && between_blanks(header)) separator_ = ' ';
-  format_ = std::make_unique<TableFormat>(bytes_.name(), line_, header, separator_);
+    : bytes_(path),
+      buffer_(std::make_unique_for_overwrite<char[]>(kFirstCapacity)),
+      capacity_(kFirstCapacity),
+      skipped_(skip_rows) {
+  find_line_ends();
+  head_ = pending_.substr(0, kHead);
+  if (const auto kind = kind_of_other_file(pending_))
+    fail("[{}] is {}, expected a table as text in UTF-8 (CSV), which gzip or xz may have compressed", bytes_.name(),
+         *kind);
+  with_hint([this] { read_format(); });
+}
+
+void TableReader::read_format() {
+  if (pending_.starts_with(kByteOrderMark)) pending_.remove_prefix(kByteOrderMark.size());
+  for (std::int64_t i = 0; i < skipped_; ++i)
+    if (!next_line()) break;
+  std::vector<std::string> comments;
+  skip_to_header(comments);
+  const bool toa5 = is_toa5(*peek());
+  if (toa5) next_line();
+  if (toa5) skip_to_header(comments);
+  if (!read_names_in_comments(comments)) {
+    std::string header = take_header();
+    if (!separator_ && between_blanks(header)) separator_ = ' ';
+    const std::string found = separators_in(header);
+    if (!separator_ && found.size() > 1) separator_ = separator_by_rows(header, peek_rows(5), found);
+    format_ = std::make_unique<TableFormat>(bytes_.name(), line_, header, separator_, two_words_);
+  }
+  for (int units = toa5 ? 2 : 0; units > 0; --units) next_line();
+  if (const auto row = peek(); row && has_rdb_formats(*row)) next_line();
+  first_line_ = line_ + 1;
+  if (format_->columns() > 1) blanks_ += format_->separator();  // spreadsheets write empty cells below a table
+}
+
+/// Skips comments, blank lines and the line that names the separator.
+void TableReader::skip_to_header(std::vector<std::string>& comments) {
+  constexpr std::size_t kMostComments = 100, kLongestNames = 4096;
+  std::optional<std::string_view> line;
+  for (line = peek(); line; line = peek()) {
+    if (line->starts_with('#')) {
+      line->remove_prefix(line->find_first_not_of('#') == std::string_view::npos ? line->size()
+                                                                                 : line->find_first_not_of('#'));
+      if (comments.size() == kMostComments) comments.erase(comments.begin());
+      comments.emplace_back(trim(line->substr(0, kLongestNames)));
+    } else if (!trim(*line).empty() && !names_separator(*line)) {
+      return;
+    }
+    next_line();
+  }
+  fail("[{}] is empty{}, expected a line of column names", bytes_.name(),
+       comments.empty() ? "" : " after its comments");
+}
+
+bool TableReader::read_names_in_comments(const std::vector<std::string>& comments) {
+  if (comments.empty()) return false;
+  const auto names = names_in_comments(comments, *peek());
+  if (!names) return false;
+  format_ = std::make_unique<TableFormat>(bytes_.name(), line_, names->header, names->separator);
+  return true;
+}
+
+/// Takes the line of names, and further ones while a name within quotes has line breaks.
+std::string TableReader::take_header() {
+  constexpr int kMostLines = 20;
+  std::string header(*next_line());
+  if (!ends_within_quotes(header)) return header;
+  const std::vector<std::string_view> more = peek_rows(kMostLines);
+  std::string whole = header;
+  for (std::size_t i = 0; i < more.size(); ++i) {
+    whole.append("\n").append(more[i]);
+    if (ends_within_quotes(whole)) continue;
+    for (std::size_t taken = 0; taken <= i; ++taken) next_line();
+    return whole;
+  }
+  return header;  // its quote is never closed
 }
 
 /// True if the header has several words and no separator, and the first row as many, or one more: then adds the name
-/// of the column in front.
+/// of the column in front, or finds the column that is a date and a time of day.
 bool TableReader::between_blanks(std::string& header) {
   if (header.find_first_of(",;") != std::string::npos || trim(header).find_first_of(" \t") == std::string_view::npos)
     return false;
   if (header.find('\t') != std::string::npos) return false;
-  const std::string_view row = trim(pending_.substr(0, line_end(0, false)));
-  if (CellParser(TableFormat("", 0, "cell", ',')).kind_of(row) != ColumnForm::Kind::unknown) return false;
+  const std::string_view row = trim(peek().value_or(std::string_view()));
+  if (CellParser(TableFormat("", 0, "cell", ',')).kind_of(row) == ColumnForm::Kind::time) return false;
   const std::size_t names = count_words(header), cells = count_words(row);
   if (names < 2 || (cells != names && cells != names + 1)) return false;
-  if (cells > names) header = "row " + header;
+  if (cells == names) return true;
+  two_words_ = date_and_time_words(row);
+  if (!two_words_) header = "row " + header;
   return true;
-}
-
-std::string_view TableReader::header_line(std::int64_t skip_rows) {
-  find_line_ends();
-  for (const Magic& magic : kNoTables)
-    if (pending_.starts_with(magic.bytes) && is_binary(pending_))
-      fail("[{}] is {}, expected a table as text in UTF-8 (CSV), which gzip or xz may have compressed", bytes_.name(),
-           magic.what);
-  auto line = next_line();
-  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-  if (line && line->starts_with(kByteOrderMark)) line->remove_prefix(kByteOrderMark.size());
-  for (std::int64_t i = 0; i < skip_rows && line; ++i) line = next_line();
-  bool commented = false;
-  for (; line && line->starts_with('#'); line = next_line()) commented = true;
-  if (line && names_separator(*line)) line = next_line();
-  check(line && !trim(*line).empty(), "[{}] is empty{}, expected a line of column names", bytes_.name(),
-        commented ? " after its comments" : "");
-  return *line;
 }
 
 bool TableReader::names_separator(std::string_view line) {
@@ -145,7 +175,7 @@ std::size_t TableReader::line_end(std::size_t from, bool quoted) {
 std::string_view TableReader::take(std::size_t end, std::int64_t lines) {
   std::string_view text = pending_.substr(0, end);
   pending_.remove_prefix(std::min(text.size() + 1, pending_.size()));
-  if (text.ends_with('\r')) text.remove_suffix(1);
+  while (text.ends_with('\r')) text.remove_suffix(1);
   line_ += lines;
   check(text.find('\0') == std::string_view::npos,
         "[{}:{}] holds a byte of value 0, expected a table as text in UTF-8 (CSV)", bytes_.name(), line_);
@@ -158,7 +188,33 @@ std::optional<std::string_view> TableReader::next_line() {
   return take(end, 1);
 }
 
+std::optional<std::string_view> TableReader::peek() {
+  const std::size_t end = line_end(0, false);
+  if (pending_.empty()) return std::nullopt;
+  std::string_view text = pending_.substr(0, end);
+  while (text.ends_with('\r')) text.remove_suffix(1);
+  return text;
+}
+
+std::vector<std::string_view> TableReader::peek_rows(std::size_t most) {
+  std::vector<std::string_view> rows;
+  if (!peek()) return rows;
+  for (std::size_t begin = 0; begin < pending_.size() && rows.size() < most;) {
+    const std::size_t end = pending_.find(end_, begin);
+    if (end == std::string_view::npos && !rows.empty()) break;
+    std::string_view row = pending_.substr(begin, end - begin);
+    while (row.ends_with('\r')) row.remove_suffix(1);
+    if (!trim(row).empty()) rows.push_back(row);
+    begin = end == std::string_view::npos ? pending_.size() : end + 1;
+  }
+  return rows;
+}
+
 bool TableReader::next() {
+  return with_hint([this] { return next_row(); });
+}
+
+bool TableReader::next_row() {
   std::size_t end = line_end(0, false);
   if (pending_.empty()) return false;
   row_line_ = line_ + 1;
@@ -178,7 +234,7 @@ bool TableReader::next() {
 }
 
 bool TableReader::is_blank(std::string_view line) const {
-  return line.find_first_not_of(format_->separator() == '\t' ? " " : " \t") == std::string_view::npos;
+  return line.find_first_not_of(blanks_) == std::string_view::npos;
 }
 
 void TableReader::expect_blank_rest() {
@@ -189,7 +245,7 @@ void TableReader::expect_blank_rest() {
 }
 
 const std::vector<std::string_view>& TableReader::cells() {
-  format_->split(text_, row_line_, cells_);
+  with_hint([this] { format_->split(text_, row_line_, cells_); });
   return cells_.text;
 }
 
