@@ -4,9 +4,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <string_view>
 #include <unordered_set>
 
+#include "npzoo/datasets/tables/flag_text.h"
+#include "npzoo/datasets/tables/outliers.h"
+#include "npzoo/datasets/tables/series_columns.h"
+#include "npzoo/datasets/tables/text_parts.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/io/text.h"
 
@@ -17,15 +23,8 @@ namespace {
 using Kind = ColumnSummary::Kind;
 using Names = std::vector<std::string>;
 
-/// "a", "b" and "c"; of many the first ones.
-std::string listed(const Names& names) {
-  constexpr std::size_t kMost = 8;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), kMost); ++i) {
-    const bool last = i + 1 == names.size();
-    text += fmt::format("{}{}", i == 0 ? "" : last ? " and " : ", ", in_quotes(names[i]));
-  }
-  return names.size() > kMost ? fmt::format("{} and {} more", text, names.size() - kMost) : text;
+Names groups_in(const Table& table, const ColumnChoice& choice) {
+  return group_names(choice.group, [&](const std::string& name) { return table.format().find(name).has_value(); });
 }
 
 void check_wishes(const Table& table, const ColumnChoice& wishes) {
@@ -33,7 +32,7 @@ void check_wishes(const Table& table, const ColumnChoice& wishes) {
   all.insert(all.end(), wishes.values.begin(), wishes.values.end());
   all.insert(all.end(), wishes.covariates.begin(), wishes.covariates.end());
   all.insert(all.end(), wishes.date.begin(), wishes.date.end());
-  if (!wishes.group.empty()) all.push_back(wishes.group);
+  for (std::string& name : groups_in(table, wishes)) all.push_back(std::move(name));
   std::unordered_set<std::string_view> seen;
   for (const std::string& name : all) {
     static_cast<void>(table.format().column(name));
@@ -70,7 +69,7 @@ std::vector<ColumnFacts> facts_of(Table& table) {
   std::vector<ColumnFacts> all;
   for (std::size_t c = 0; c < summaries.size(); ++c) {
     const bool iso = !first[c].empty() && parse_date_time(first[c][0].text);
-    all.push_back({table.header()[c], summaries[c].kind, summaries[c].missing, iso});
+    all.push_back({table.header()[c], summaries[c].kind, summaries[c].missing, iso, summaries[c].clock});
   }
   return all;
 }
@@ -95,7 +94,6 @@ std::string complaint(Table& table, std::size_t column) {
 
 /// Whether a text may be a number or a date in a notation that is not read, such as 12 % or 13/06/2018.
 bool is_nearly_data(const std::string& text) {
-  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   return looks_like_date(text) || (!is_letter(text.front()) && text.find_first_of("0123456789") != std::string::npos);
 }
 
@@ -113,9 +111,81 @@ void check_units(const Table& table) {
     return;
   const auto unit = std::ranges::find_if(all, is_above_data);
   if (unit != all.end())
-    fail("[columns] {}: line {} has {} in column {}, unlike those below: if it is a row of units, remove it",
-         table.format().name(), table.line(0), in_quotes(unit->front().text),
-         table.format().title(static_cast<std::size_t>(unit - all.begin())));
+    fail(
+        "[columns] {}: line {} has {} in column {}, unlike those below: if it is a row of units, remove it; if it has "
+        "the names of the columns, use --skip-rows {}",
+        table.format().name(), table.line(0), in_quotes(unit->front().text),
+        table.format().title(static_cast<std::size_t>(unit - all.begin())), table.line(0) - 1);
+}
+
+/// The texts without a digit that stand among the numbers of a column, if these are most of its cells: marks of missing
+/// values, such as n/e. At most three; none if there are more.
+Names marks_in(Table& table, std::size_t column) {
+  constexpr std::size_t kMost = 3;
+  CellParser parser(table.format(), table.rules());
+  Names marks;
+  std::int64_t numbers = 0, others = 0;
+  Cells cells;
+  for (std::int64_t row = 0; row < table.rows(); ++row) {
+    table.format().split(table.text(row), table.line(row), cells);
+    const std::string_view cell = trim(cells.text[column]);
+    if (parser.is_missing(cell)) continue;
+    if (parser.kind_of(cell) == ColumnForm::Kind::number) {
+      ++numbers;
+      continue;
+    }
+    ++others;
+    if (std::ranges::any_of(cell, is_digit)) return {};
+    if (std::ranges::find(marks, cell) == marks.end()) marks.emplace_back(cell);
+    if (marks.size() > kMost) return {};
+  }
+  return numbers >= others ? marks : Names();
+}
+
+std::string missing_flags(const Names& marks) {
+  std::string flags;
+  for (const std::string& mark : marks) flags += " --missing " + flag_value(mark);
+  return marks.empty() ? "" : "; if it stands for a missing value, use" + flags;
+}
+
+/// Takes columns of targets that the table lacks from the inputs, if they hold words: they only name rows.
+void leave_out_names(const Table& table, const Table& targets, Names& inputs) {
+  const std::vector<std::vector<ShownCell>> first = first_cells(targets);
+  CellParser parser(targets.format(), targets.rules());
+  const auto is_word = [&](const ShownCell& cell) {
+    return parser.kind_of(cell.text) == ColumnForm::Kind::unknown && !is_nearly_data(cell.text);
+  };
+  Names unknown, kept;
+  for (const std::string& name : inputs) {
+    if (table.format().find(name)) {
+      kept.push_back(name);
+      continue;
+    }
+    const std::vector<ShownCell>& cells = first[targets.format().column(name)];
+    if (cells.empty() || !std::ranges::all_of(cells, is_word)) unknown.push_back(name);
+  }
+  if (!unknown.empty() && !kept.empty())
+    fail("[{}:{}] has no column {}, which {} has; to ignore it, use --inputs {}", table.format().name(),
+         table.format().header_line(), in_quotes(unknown[0]), targets.format().name(), flag_list(kept));
+  if (!kept.empty()) inputs = std::move(kept);
+}
+
+/// Times of day go on from row to row, or back: where they begin anew, their dates are missing.
+void check_clock(const Table& table, const ColumnChoice& choice, const RowKeys& rows) {
+  if (choice.inputs.size() > 1) return;
+  std::vector<double> last(std::max<std::size_t>(1, rows.groups.size()), std::numeric_limits<double>::quiet_NaN());
+  std::vector<int> direction(last.size());
+  for (std::size_t i = 0; i < rows.x.size(); ++i) {
+    const std::size_t g = rows.of_rows.empty() ? 0 : rows.of_rows[i];
+    const int turn = rows.x[i] > last[g] ? 1 : rows.x[i] < last[g] ? -1 : 0;
+    if (turn != 0 && direction[g] == -turn)
+      fail(
+          "[{}:{}] the times in column {} begin anew, expected their dates, too: --date and the columns of date and "
+          "time",
+          table.format().name(), table.line(static_cast<std::int64_t>(i)), in_quotes(choice.inputs[0]));
+    if (turn != 0) direction[g] = turn;
+    last[g] = rows.x[i];
+  }
 }
 
 /// For messages: the first column that would be one of numbers or dates, but for a cell or its notation.
@@ -126,8 +196,8 @@ std::string odd_cell(Table& table, const ColumnChoice& choice) {
     if (row < 0) continue;
     Cells cells;
     table.format().split(table.text(row), table.line(row), cells);
-    return fmt::format("; line {} has {} in column {}, unlike those before", table.line(row),
-                       in_quotes(cells.text[column]), in_quotes(name));
+    return fmt::format("; line {} has {} in column {}, unlike those before{}", table.line(row),
+                       in_quotes(cells.text[column]), in_quotes(name), missing_flags(marks_in(table, column)));
   }
   const std::vector<std::vector<ShownCell>> first = first_cells(table);
   for (const std::string& name : open_columns_of(table, choice, Kind::text)) {
@@ -148,25 +218,74 @@ void check_no_other_dates(Table& table, const ColumnChoice& choice) {
   }
 }
 
+/// The only two of several names that are those of coordinates.
+Names coordinates_in(const Names& names) {
+  Names found;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    for (std::size_t j = i + 1; j < names.size(); ++j) {
+      const Names pair{names[i], names[j]};
+      if (!are_coordinates(pair)) continue;
+      if (!found.empty()) return {};
+      found = pair;
+    }
+  return found;
+}
+
 Names choose_inputs(Table& table, const ColumnChoice& choice, std::optional<std::int64_t> dim_x) {
   using Doubt = OpenInputs::Doubt;
   const std::string& file = table.format().name();
   const OpenInputs found = open_inputs(facts_of(table), choice, dim_x);
   if (!found.dates && dim_x.value_or(1) == 1) check_no_other_dates(table, choice);
-  check(found.doubt != Doubt::dates, "[columns] {} has {} columns of dates, {}, expected --inputs to name the inputs",
-        file, found.names.size(), listed(found.names));
+  if (found.doubt == Doubt::dates)
+    fail("[columns] {} has {} columns of dates, {}, expected one of them: --inputs {} or --inputs {}", file,
+         found.names.size(), quoted_list(found.names), flag_list(std::array{found.names[0]}),
+         flag_list(std::array{found.names[1]}));
   if (found.doubt == Doubt::nothing)
     fail(
         "[columns] {} has no column of dates, nor of numbers without a gap, for an input, expected --inputs to name "
         "it{}",
         file, odd_cell(table, choice));
-  check(found.doubt == Doubt::none, "[columns] {}: {} might be {}, expected --inputs to name {}", file,
-        listed(found.names), found.names.size() == 1 ? "an input" : "inputs",
-        dim_x ? fmt::format("the {} of the model", *dim_x) : "them");
-  return found.names;
+  if (found.doubt == Doubt::none) return found.names;
+  const Names places = coordinates_in(found.names);
+  fail("[columns] {}: {} might be {}, expected --inputs to name {}{}", file, quoted_list(found.names),
+       found.names.size() == 1 ? "an input" : "inputs", dim_x ? fmt::format("the {} of the model", *dim_x) : "them",
+       places.empty() ? "" : ": such as --inputs " + flag_list(places));
 }
 
 }  // namespace
+
+std::string far_number_hint(Table& table, const ColumnChoice& choice) {
+  Names names = choice.values.empty() ? open_columns_of(table, choice, Kind::number) : choice.values;
+  for (const std::string& name : names) {
+    const std::size_t column = table.format().column(name);
+    if (table.summaries()[column].kind != Kind::number) continue;
+    const std::vector<NumberColumn> read = table.numbers({&column, 1}, {});
+    std::vector<double> known;
+    std::ranges::copy_if(read[0].values, std::back_inserter(known), [](double y) { return !std::isnan(y); });
+    if (const auto far = far_values(known))
+      return fmt::format(
+          "; {} is {} in {} row{}, far from all others: if it stands for a missing value, use --missing {}",
+          in_quotes(name), far->furthest, far->count, far->count == 1 ? "" : "s", far->furthest);
+  }
+  return "";
+}
+
+void check_marks(Table& table, std::span<const std::string> values) {
+  for (const std::string& name : values) {
+    const std::size_t column = table.format().column(name);
+    const ColumnSummary& summary = table.summaries()[column];
+    if (summary.kind != Kind::text) continue;
+    const Names marks = marks_in(table, column);
+    if (marks.empty()) continue;
+    Cells cells;
+    for (std::int64_t row = 0; row < table.rows(); ++row) {
+      table.format().split(table.text(row), table.line(row), cells);
+      if (cells.text[column] == marks[0])
+        fail("[{}:{}] column {} holds {}, expected a number{}", table.format().name(), table.line(row),
+             table.format().title(column), in_quotes(marks[0]), missing_flags(marks));
+    }
+  }
+}
 
 ColumnChoice choose_columns(Table& table, const ColumnChoice& wishes, std::optional<std::int64_t> dim_x) {
   check_wishes(table, wishes);
@@ -179,16 +298,19 @@ ColumnChoice choose_columns(Table& table, const ColumnChoice& wishes, std::optio
         choice.values.empty() && table.rows() > 0 ? open_columns_of(table, choice, Kind::empty) : Names();
     const std::string odd = choice.values.empty() ? odd_cell(table, choice) : "";
     check(empty.empty() || !odd.empty(), "[columns] {} has no value in {}, expected some rows with one", file,
-          listed(empty));
-    check(!choice.values.empty(),
-          "[columns] {} has no column of numbers with some missing, expected rows to fill and --values, or --targets{}",
-          file, odd);
+          quoted_list(empty));
+    if (choice.values.empty())
+      fail(
+          "[columns] {} has no column of numbers with some missing, expected rows to fill and --values, or "
+          "--targets{}{}",
+          file, odd, far_number_hint(table, wishes));
   } else {
     const std::vector<ColumnSummary>& summaries = table.summaries();
-    check(
-        std::ranges::any_of(choice.values,
-                            [&](const std::string& name) { return summaries[*table.format().find(name)].missing > 0; }),
-        "[columns] {} misses no value of {}, expected rows to fill, or --targets", file, listed(choice.values));
+    const bool any = std::ranges::any_of(
+        choice.values, [&](const std::string& name) { return summaries[*table.format().find(name)].missing > 0; });
+    if (!any)
+      fail("[columns] {} misses no value of {}, expected rows to fill, or --targets{}", file,
+           quoted_list(choice.values), far_number_hint(table, wishes));
   }
   if (!choice.date.empty())
     choice.inputs.insert(choice.inputs.begin(), choice.date_name());
@@ -281,6 +403,7 @@ ColumnChoice choose_columns(Table& table, const Table& targets, const ColumnChoi
   if (choice.inputs.empty() && choice.date.empty()) {
     targets.format().check_named();
     choice.inputs = target_inputs(targets.header(), choice);
+    leave_out_names(table, targets, choice.inputs);
     check(!choice.inputs.empty(), "[columns] {} has no column for an input", targets.format().name());
   }
   Names all = choice.inputs;
@@ -290,7 +413,7 @@ ColumnChoice choose_columns(Table& table, const Table& targets, const ColumnChoi
     static_cast<void>(targets.format().column(name));
   }
   for (const std::string& name : choice.covariates) static_cast<void>(targets.format().column(name));
-  if (!choice.group.empty()) static_cast<void>(targets.format().column(choice.group));
+  for (const std::string& name : groups_in(table, choice)) static_cast<void>(targets.format().column(name));
   if (choice.values.empty()) choice.values = open_values(facts_of(table), choice, false);
   check(!choice.values.empty(),
         "[columns] {} has no column of numbers besides the inputs, expected --values to name one",
@@ -299,12 +422,31 @@ ColumnChoice choose_columns(Table& table, const Table& targets, const ColumnChoi
   return choice;
 }
 
-void check_one_series(Table& table, const ColumnChoice& choice, std::span<const double> x, bool dates) {
+void check_one_series(Table& table, const ColumnChoice& choice, const RowKeys& rows, const ColumnForm& form) {
+  const std::string& file = table.format().name();
+  const bool dates = form.kind == ColumnForm::Kind::time;
+  if (form.clock) check_clock(table, choice, rows);
   const auto found =
-      series_column(facts_of(table), choice, x, [&](std::size_t column) { return table.labels(column); });
-  if (found)
-    fail("[columns] {} has {}; if {} names the series, use --group {}; otherwise use --inputs {}",
-         table.format().name(), found->text(dates), in_quotes(found->name), found->name, fmt::join(choice.inputs, ","));
+      series_columns(facts_of(table), choice, rows, [&](std::size_t column) { return table.labels(column); });
+  if (!found) {
+    const std::vector<double> x(rows.x.begin(), rows.x.end());
+    const bool one_date = dates && choice.inputs.size() == 1 && choice.group.empty() && x.size() > 2 &&
+                          std::ranges::all_of(x, [&](double at) { return at == x[0]; });
+    check(
+        !one_date || !choice.covariates.empty(),
+        "[columns] {} has {} rows of one date, {} in {}, expected rows of different dates, or --inputs to name others",
+        file, x.size(), form.text(one_date ? x[0] : 0), in_quotes(choice.inputs[0]));
+    return;
+  }
+  Names groups = groups_in(table, choice);
+  groups.insert(groups.end(), found->names.begin(), found->names.end());
+  const bool places = found->names.size() == 2 && are_coordinates(found->names) && dates;
+  Names more = found->names;
+  more.insert(more.end(), choice.inputs.begin(), choice.inputs.end());
+  const std::string instead = places ? fmt::format(" or --inputs {}", flag_list(more)) : "";
+  fail("[columns] {} has {}{}; if {} {} the series, use --group {}{}; if all rows are one series, use --group none",
+       file, found->text(dates), choice.group.empty() ? "" : " in a group", quoted_list(found->names),
+       found->names.size() == 1 ? "names" : "name", flag_list(groups), instead);
 }
 
 }  // namespace npzoo

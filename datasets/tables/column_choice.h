@@ -7,6 +7,7 @@
 #include <string>
 
 #include "npzoo/datasets/tables/column_rules.h"
+#include "npzoo/datasets/tables/matching_rows.h"
 
 namespace npzoo {
 
@@ -29,7 +30,14 @@ ColumnChoice choose_series(Table& table, const ColumnChoice& wishes, std::option
 /// numbers the values.
 ColumnChoice choose_columns(Table& table, const Table& targets, const ColumnChoice& wishes);
 
-/// Throws Error if a table without a group has a series_column. `dates`: the first input is one of dates.
-void check_one_series(Table& table, const ColumnChoice& choice, std::span<const double> x, bool dates);
+/// Names a number that is far from all others of its column, as -999 for a missing value is, and --missing; empty if
+/// there is none.
+std::string far_number_hint(Table& table, const ColumnChoice& choice);
+/// Throws Error, naming --missing, if a column of values has a few texts between its numbers.
+void check_marks(Table& table, std::span<const std::string> values);
+
+/// Throws Error if the rows have series_columns, all rows have one date, or times of day without a date begin anew.
+/// `form` is that of the first input.
+void check_one_series(Table& table, const ColumnChoice& choice, const RowKeys& rows, const ColumnForm& form);
 
 }  // namespace npzoo

@@ -4,15 +4,32 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <string_view>
 #include <unordered_set>
+
+#include "npzoo/datasets/tables/text_parts.h"
 
 namespace npzoo {
 
 namespace {
 
 using Kind = ColumnSummary::Kind;
+
+/// Whether one of the words of a name begins with `begin`, and is one of the usual ones.
+bool has_word(std::string_view name, std::span<const std::string_view> words) {
+  std::string word;
+  for (std::size_t i = 0; i <= name.size(); ++i) {
+    if (i < name.size() && is_letter(name[i])) {
+      word += small_letter(name[i]);
+      continue;
+    }
+    if (std::ranges::find(words, word) != words.end()) return true;
+    word.clear();
+  }
+  return false;
+}
+
+}  // namespace
 
 bool are_coordinates(const std::vector<std::string>& names) {
   constexpr auto kPairs = std::to_array<std::array<std::string_view, 2>>({{"lon", "lat"},
@@ -25,36 +42,63 @@ bool are_coordinates(const std::vector<std::string>& names) {
                                                                           {"east", "north"}});
   if (names.size() != 2) return false;
   std::array<std::string, 2> small = {names[0], names[1]};
-  for (std::string& name : small)
-    std::ranges::transform(name, name.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
+  for (std::string& name : small) std::ranges::transform(name, name.begin(), small_letter);
   return std::ranges::any_of(kPairs, [&](const auto& pair) {
     return (small[0] == pair[0] && small[1] == pair[1]) || (small[0] == pair[1] && small[1] == pair[0]);
   });
 }
 
-bool is_whole_number(const std::string& text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+bool is_longitude(std::string_view name) {
+  constexpr auto kWords = std::to_array<std::string_view>({"lon", "lng", "long", "longitude", "longitud"});
+  return has_word(name, kWords);
 }
 
-std::vector<std::uint32_t> all_rows(std::size_t count) {
-  std::vector<std::uint32_t> rows(count);
-  std::iota(rows.begin(), rows.end(), std::uint32_t{0});
-  return rows;
+bool is_latitude(std::string_view name) {
+  constexpr auto kWords = std::to_array<std::string_view>({"lat", "latitude", "latitud"});
+  return has_word(name, kWords);
 }
 
-/// True if few different texts or whole numbers are in a column of `rows` rows.
-bool are_few(const Table::Labels& labels, Kind kind, std::size_t rows) {
-  return labels.names.size() > 1 && 2 * labels.names.size() <= rows &&
-         (kind == Kind::text || std::ranges::all_of(labels.names, is_whole_number));
+std::vector<std::string> whole_names(std::span<const std::string> names, const HasColumn& has) {
+  std::vector<std::string> whole;
+  for (std::size_t begin = 0; begin < names.size();) {
+    std::size_t end = begin + 1;
+    std::string found = names[begin], text;
+    for (std::size_t i = begin; i < names.size() && !has(names[begin]); ++i) {
+      text += (i > begin ? "," : "") + names[i];
+      const bool quoted = text.size() > 1 && text.front() == '"' && text.back() == '"';
+      const std::string name = quoted ? text.substr(1, text.size() - 2) : text;
+      if (!quoted && !has(name)) continue;
+      found = name;
+      end = i + 1;
+      break;
+    }
+    whole.push_back(std::move(found));
+    begin = end;
+  }
+  return whole;
 }
 
-}  // namespace
+std::vector<std::string> group_names(const std::string& group, const HasColumn& has) {
+  if (group.empty()) return {};
+  if (has(group)) return {group};
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= group.size();) {
+    const std::size_t end = std::min(group.find(',', begin), group.size());
+    parts.push_back(group.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return whole_names(parts, has);
+}
 
 std::string ColumnChoice::date_name() const { return fmt::format("{}", fmt::join(date, "-")); }
 
 std::vector<std::string> open_columns(std::span<const ColumnFacts> columns, const ColumnChoice& choice,
                                       const std::function<bool(const ColumnFacts&)>& accept) {
-  std::unordered_set<std::string_view> taken{"", choice.group};
+  const std::vector<std::string> groups = group_names(choice.group, [&](const std::string& name) {
+    return std::ranges::find(columns, name, &ColumnFacts::name) != columns.end();
+  });
+  std::unordered_set<std::string_view> taken{""};
+  taken.insert(groups.begin(), groups.end());
   for (const auto* named : {&choice.inputs, &choice.values, &choice.covariates, &choice.date})
     taken.insert(named->begin(), named->end());
   std::vector<std::string> names;
@@ -71,11 +115,15 @@ std::vector<std::string> open_values(std::span<const ColumnFacts> columns, const
 OpenInputs open_inputs(std::span<const ColumnFacts> columns, const ColumnChoice& choice,
                        std::optional<std::int64_t> dim_x) {
   using Doubt = OpenInputs::Doubt;
-  std::vector<std::string> times =
-      open_columns(columns, choice, [](const ColumnFacts& c) { return c.kind == Kind::time; });
+  const auto times_of = [&](bool clock) {
+    return open_columns(columns, choice,
+                        [clock](const ColumnFacts& c) { return c.kind == Kind::time && c.clock == clock; });
+  };
+  std::vector<std::string> times = times_of(false);
+  if (times.empty()) times = times_of(true);
   if (times.size() > 1) {
     std::vector<std::string> iso =
-        open_columns(columns, choice, [](const ColumnFacts& c) { return c.kind == Kind::time && c.iso; });
+        open_columns(columns, choice, [](const ColumnFacts& c) { return c.kind == Kind::time && c.iso && !c.clock; });
     if (iso.size() != 1) return {std::move(times), Doubt::dates, true};
     times = std::move(iso);
   }
@@ -101,52 +149,15 @@ std::vector<std::string> coordinates_among(std::span<const std::string> names) {
 }
 
 std::vector<std::string> target_inputs(std::span<const std::string> columns, const ColumnChoice& choice) {
+  const std::vector<std::string> groups = group_names(
+      choice.group, [&](const std::string& name) { return std::ranges::find(columns, name) != columns.end(); });
   std::vector<std::string> names;
   std::ranges::copy_if(columns, std::back_inserter(names), [&](const std::string& name) {
-    return name != choice.group && std::ranges::find(choice.values, name) == choice.values.end() &&
+    return std::ranges::find(groups, name) == groups.end() &&
+           std::ranges::find(choice.values, name) == choice.values.end() &&
            std::ranges::find(choice.covariates, name) == choice.covariates.end();
   });
   return names;
-}
-
-std::string SeriesColumn::text(bool dates) const {
-  const std::string times = found.most != found.fewest ? "more than once"
-                            : found.most == 2          ? "twice"
-                                                       : fmt::format("{} times", found.most);
-  return fmt::format("{} {} {}", found.places, dates ? "dates" : "places", times);
-}
-
-std::optional<SeriesColumn> series_column(std::span<const ColumnFacts> columns, const ColumnChoice& choice,
-                                          std::span<const double> x,
-                                          const std::function<Table::Labels(std::size_t)>& labels) {
-  constexpr std::int64_t kLeft = 20;  // one repeated row of so many may stay repeated
-  if (!choice.group.empty() || choice.inputs.empty()) return {};
-  const std::size_t width = choice.inputs.size(), count = x.size() / width;
-  const auto dim_x = static_cast<std::int64_t>(width);
-  const std::vector<std::uint32_t> rows = all_rows(count);
-  const RepeatedInputs found = repeated_inputs({x}, dim_x, rows);
-  if (found.places < 2) return {};
-  // Whole numbers may tell a few rows apart by chance.
-  const bool many = 2 * found.rows >= static_cast<std::int64_t>(count);
-  const auto is_used = [&](const std::string& name) {
-    return std::ranges::count(choice.inputs, name) + std::ranges::count(choice.values, name) +
-               std::ranges::count(choice.date, name) >
-           0;
-  };
-  int left = 64;  // columns to look at
-  for (const auto kind : {Kind::text, Kind::number}) {
-    if (kind == Kind::number && !many) return {};
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-      const ColumnFacts& column = columns[c];
-      if (column.name.empty() || is_used(column.name) || column.kind != kind || column.missing > 0) continue;
-      if (--left < 0) return {};
-      const Table::Labels named = labels(c);
-      if (!are_few(named, kind, count)) continue;
-      if (kLeft * repeated_inputs({x, named.names, named.of_rows}, dim_x, rows).rows > found.rows) continue;
-      return SeriesColumn{column.name, found};
-    }
-  }
-  return {};
 }
 
 }  // namespace npzoo

@@ -9,8 +9,9 @@
 #include <tuple>
 
 #include "npzoo/datasets/tables/column_rules.h"
-#include "npzoo/datasets/tables/date_time.h"
+#include "npzoo/datasets/tables/date_codes.h"
 #include "npzoo/datasets/tables/matching_rows.h"
+#include "npzoo/datasets/tables/series_columns.h"
 #include "npzoo/engine/error.h"
 #include "python/core/tables.h"
 
@@ -102,10 +103,16 @@ void check_one_series(const std::vector<Facts>& facts, const Names& inputs, cons
     auto [names, of_rows] = nb::cast<std::tuple<Names, Groups>>(labels(std::get<0>(facts[column])));
     return Table::Labels{std::move(names), {of_rows.data(), of_rows.data() + of_rows.size()}};
   };
-  const auto found = series_column(facts_of(facts), {inputs, values}, span_of(x), read);
+  const auto found = series_columns(facts_of(facts), {inputs, values}, {span_of(x)}, read);
+  if (found && found->names.size() > 1)
+    fail(
+        "[fill] {} found; if {} name the series together, add a column of both and use it as group, otherwise "
+        "inputs={}",
+        found->text(dates), listed(found->names),
+        inputs.size() == 1 ? "'" + inputs[0] + "'" : "[" + listed(inputs) + "]");
   if (found)
     fail("[fill] {} found; if '{}' names the series, use group='{}', otherwise inputs={}", found->text(dates),
-         found->name, found->name, inputs.size() == 1 ? "'" + inputs[0] + "'" : "[" + listed(inputs) + "]");
+         found->names[0], found->names[0], inputs.size() == 1 ? "'" + inputs[0] + "'" : "[" + listed(inputs) + "]");
 }
 
 DateOrder order_named(const std::string& order) {
@@ -122,16 +129,18 @@ std::optional<nb::tuple> read_dates(const std::string& name, const std::vector<s
                                     const std::string& order, const Names& missing, const std::optional<Form>& form) {
   const CellRules rules{.dates = order_named(order), .missing = missing};
   const auto first = std::ranges::find_if_not(cells, [](const std::string& cell) { return is_missing(cell); });
-  if (first == cells.end() || !(looks_like_date(*first) || parse_compact_date(*first) || rules.any()))
+  if (first == cells.end() ||
+      !(looks_like_date(*first) || parse_number_date(*first) || parse_date_code(*first) || rules.any()))
     return std::nullopt;
   Table table = Table::of_column(name, cells, rules);
-  if (table.summaries()[0].kind != Kind::time) return std::nullopt;
+  if (table.summaries()[0].kind != Kind::time || table.summaries()[0].clock) return std::nullopt;
   const std::size_t column = 0;
   std::vector<ColumnForm> forms = table.input_forms({&column, 1});
   if (form) {
-    const DateOrder own = forms[0].order;
+    const ColumnForm own = forms[0];
     forms[0] = form_of(*form);
-    forms[0].order = own;
+    forms[0].order = own.order;
+    forms[0].shape = own.shape;
   }
   NumberColumn read = std::move(table.numbers({&column, 1}, forms)[0]);
   if (read.form.kind != ColumnForm::Kind::time) return std::nullopt;

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "npzoo/datasets/tables/column_choice.h"
+#include "npzoo/datasets/tables/date_columns.h"
 #include "npzoo/datasets/tables/matching_rows.h"
 #include "npzoo/engine/boundary.h"
 #include "npzoo/engine/io/text.h"
@@ -25,6 +26,14 @@ std::vector<std::size_t> positions(const Table& table, std::span<const std::stri
   return found;
 }
 
+HasColumn columns_of(const Table& table) {
+  return [&table](const std::string& name) { return table.format().find(name).has_value(); };
+}
+
+std::vector<std::string> groups_of(const Table& table, const ColumnChoice& columns) {
+  return group_names(columns.group, columns_of(table));
+}
+
 /// How columns are read.
 struct NumberRules {
   std::span<const std::string> values;
@@ -32,15 +41,16 @@ struct NumberRules {
   std::span<const ColumnForm> forms{};  // of the inputs of another table, whose days count from the same one
 };
 
-/// The forms of input columns: those of another table from the `skipped`-th on, if there are any, in the own order of
-/// dates.
+/// The forms of input columns: those of another table from the `skipped`-th on, if there are any. Dates may be written
+/// in another way.
 std::vector<ColumnForm> input_forms(const Table& table, std::span<const std::size_t> columns,
                                     std::span<const ColumnForm> others, std::size_t skipped) {
   std::vector<ColumnForm> own = table.input_forms(columns);
   for (std::size_t i = 0; i < own.size() && !others.empty(); ++i) {
-    const DateOrder order = own[i].order;
+    const ColumnForm written = own[i];
     own[i] = others[skipped + i];
-    if (order != DateOrder::unknown) own[i].order = order;
+    if (written.order != DateOrder::unknown) own[i].order = written.order;
+    if (written.shape != 0) own[i].shape = written.shape;
   }
   return own;
 }
@@ -71,7 +81,7 @@ TableNumbers read_numbers(Table& table, const ColumnChoice& columns, const Numbe
     numbers.y.push_back(std::move(found[i].values));
   }
   if (!columns.group.empty()) {
-    Table::Labels labels = table.labels(table.format().column(columns.group));
+    Table::Labels labels = table.labels(positions(table, groups_of(table, columns)));
     numbers.groups = std::move(labels.names);
     numbers.of_rows = std::move(labels.of_rows);
   }
@@ -108,11 +118,12 @@ std::vector<std::vector<double>> read_truth(Table& table, const FillTables& tabl
   return truth;
 }
 
-void check_observed(FillTables& tables, bool inputs_named) {
+/// `pooled`: all rows are one series.
+void check_observed(FillTables& tables, bool pooled) {
   const ColumnChoice& columns = tables.columns;
   const TableNumbers& observed = tables.observed;
-  if (!inputs_named)
-    check_one_series(tables.table, columns, observed.x, observed.forms[0].kind == ColumnForm::Kind::time);
+  if (!pooled)
+    check_one_series(tables.table, columns, {observed.x, observed.groups, observed.of_rows}, observed.forms[0]);
   for (std::size_t v = 0; v < observed.y.size() && !tables.targets; ++v)
     check(!std::ranges::all_of(observed.y[v], [](double y) { return std::isnan(y); }),
           "[predict] {} has no value in {}, expected some rows with one", tables.table.format().name(),
@@ -147,6 +158,21 @@ void figures_of(const FillResult& result, std::size_t row, std::int64_t digits, 
   for (std::size_t q = 0; q < quantiles; ++q)
     for (std::size_t v = 0; v < values; ++v)
       numbers.push_back(rounded(result, v, row, result.columns[v].quantiles[row * quantiles + q], digits));
+}
+
+/// Names of columns as the table writes them. True if the group is none: then all rows are one series.
+bool complete_names(const Table& table, ColumnChoice& wishes) {
+  for (auto* names : {&wishes.inputs, &wishes.values, &wishes.covariates, &wishes.date})
+    *names = whole_names(*names, columns_of(table));
+  if (wishes.group != "none" || table.format().find(wishes.group)) return false;
+  wishes.group.clear();
+  return true;
+}
+
+/// Columns called lat and lon are what they say, in either order.
+void put_longitude_first(ColumnChoice& columns) {
+  std::vector<std::string>& inputs = columns.inputs;
+  if (inputs.size() > 1 && is_latitude(inputs[0]) && is_longitude(inputs[1])) std::swap(inputs[0], inputs[1]);
 }
 
 /// Inputs of words are categories.
@@ -199,15 +225,20 @@ FillData FillTables::data() const {
 
 FillTables read_fill_tables(TablesToFill tables) {
   return with_errors([&] {
+    const bool pooled = complete_names(tables.table, tables.columns);
     take_words_as_covariates(tables.table, tables.columns);
+    if (tables.dim_x.value_or(1) == 1)
+      find_date_columns(tables.table, tables.targets ? &*tables.targets : nullptr, tables.columns);
     FillTables read{.table = std::move(tables.table), .targets = std::move(tables.targets), .lonlat = tables.lonlat};
     const bool complete = !read.targets && !tables.added.any() && misses_nothing(read.table, tables.columns);
     read.columns = read.targets ? choose_columns(read.table, *read.targets, tables.columns)
                    : complete || tables.added.any()
                        ? choose_series(read.table, tables.columns, tables.dim_x, tables.command)
                        : choose_columns(read.table, tables.columns, tables.dim_x);
+    if (read.lonlat) put_longitude_first(read.columns);
+    check_marks(read.table, read.columns.values);
     read.observed = read_numbers(read.table, read.columns, {read.columns.values, tables.complete, {}});
-    check_observed(read, !tables.columns.inputs.empty());
+    check_observed(read, pooled);
     read.groups = read.observed.groups;
     if (complete) read.nothing_to_do = lead_on(read, tables.command);
     check(!complete || tables.may_be_complete, "[predict] {}", read.nothing_to_do);

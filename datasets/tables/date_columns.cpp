@@ -1,0 +1,165 @@
+#include "npzoo/datasets/tables/date_columns.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <unordered_set>
+
+#include "npzoo/datasets/tables/flag_text.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/io/text.h"
+
+namespace npzoo {
+
+namespace {
+
+using Kind = ColumnSummary::Kind;
+using Names = std::vector<std::string>;
+
+/// The parts of a date by the names of open columns; none if a part has two.
+class NamedParts {
+ public:
+  NamedParts(const std::vector<ColumnFacts>& facts, const ColumnChoice& choice) {
+    for (const std::string& name : open_columns(facts, choice, [](const ColumnFacts& c) { return c.missing == 0; })) {
+      DatePart part = part_named(name);
+      if (part == DatePart::none) continue;
+      if (part == DatePart::month && has(DatePart::month) && has(DatePart::hour))
+        part = DatePart::minute;  // MM … hh mm
+      std::string& found = names_[static_cast<std::size_t>(part)];
+      twice_ = twice_ || !found.empty();
+      found = name;
+    }
+  }
+
+  /// The first of these parts that there is.
+  void add(Names& to, std::initializer_list<DatePart> parts) const {
+    for (const DatePart part : parts)
+      if (const std::string& name = names_[static_cast<std::size_t>(part)]; !name.empty()) {
+        to.push_back(name);
+        return;
+      }
+  }
+  void add_time(Names& to) const {
+    const std::size_t before = to.size();
+    add(to, {DatePart::clock, DatePart::hour});
+    if (to.size() == before || part_named(to.back()) != DatePart::hour) return;
+    if (!has(DatePart::minute)) return;
+    add(to, {DatePart::minute});
+    add(to, {DatePart::second});
+  }
+  bool has_twice() const { return twice_; }
+
+ private:
+  bool has(DatePart part) const { return !names_[static_cast<std::size_t>(part)].empty(); }
+
+  std::array<std::string, 16> names_;
+  bool twice_ = false;
+};
+
+class DateFinder {
+ public:
+  DateFinder(Table& table, const ColumnChoice& choice) : table_(table), choice_(choice) {
+    const std::vector<ColumnSummary>& summaries = table.summaries();
+    for (std::size_t c = 0; c < summaries.size(); ++c)
+      facts_.push_back({.name = table.header()[c],
+                        .kind = summaries[c].kind,
+                        .missing = summaries[c].missing,
+                        .clock = summaries[c].clock});
+  }
+
+  /// A date and the only time of day.
+  Names with_clock() const {
+    const Names dates = times(false), clocks = times(true);
+    if (dates.size() != 1 || clocks.size() != 1 || !are_days(dates[0]) || !repeats(dates[0])) return {};
+    Names both{dates[0], clocks[0]};
+    return are_date(both) ? both : Names();
+  }
+
+  /// A date and an hour, by its name.
+  Names with_hour() const {
+    const Names dates = times(false);
+    const NamedParts named(facts_, choice_);
+    if (dates.size() != 1 || named.has_twice() || !are_days(dates[0]) || !repeats(dates[0])) return {};
+    Names all{dates[0]};
+    named.add_time(all);
+    return all.size() > 1 && are_date(all) ? all : Names();
+  }
+
+  /// A year and its parts, by their names.
+  Names with_year() const {
+    if (!times(false).empty()) return {};
+    const NamedParts named(facts_, choice_);
+    Names all;
+    named.add(all, {DatePart::year});
+    if (all.empty() || named.has_twice()) return {};
+    named.add(all, {DatePart::month, DatePart::quarter, DatePart::week, DatePart::day_of_year, DatePart::day});
+    if (all.size() == 2 && part_named(all[1]) == DatePart::month) named.add(all, {DatePart::day});
+    if (all.size() > 1) named.add_time(all);
+    return all.size() > 1 && are_date(all) ? all : Names();
+  }
+
+ private:
+  Names times(bool clock) const {
+    return open_columns(facts_, choice_,
+                        [clock](const ColumnFacts& c) { return c.kind == Kind::time && c.clock == clock; });
+  }
+
+  std::vector<std::size_t> positions(const Names& names) const {
+    std::vector<std::size_t> found;
+    for (const std::string& name : names) found.push_back(table_.format().column(name));
+    return found;
+  }
+
+  bool are_date(const Names& names) const { return table_.date_parts(positions(names)).has_value(); }
+
+  /// Whether all dates of a column are without a time of day.
+  bool are_days(const std::string& name) const {
+    const std::vector<std::size_t> column = positions({name});
+    if (table_.summaries()[column[0]].missing > 0) return false;
+    const NumberColumn days = table_.numbers(column, table_.input_forms(column))[0];
+    return std::ranges::all_of(days.values, [](double day) { return day == std::floor(day); });
+  }
+
+  /// Whether several rows of a group have one date.
+  bool repeats(const std::string& name) const {
+    Names columns =
+        group_names(choice_.group, [&](const std::string& n) { return table_.format().find(n).has_value(); });
+    columns.push_back(name);
+    std::unordered_set<std::string> seen;
+    std::vector<Table::Labels> labels;
+    for (const std::string& n : columns)
+      if (const auto at = table_.format().find(n)) labels.push_back(table_.labels(*at));
+    for (std::size_t row = 0; row < static_cast<std::size_t>(table_.rows()); ++row) {
+      std::string key;
+      for (const Table::Labels& one : labels) key += std::to_string(one.of_rows[row]) + ' ';
+      if (!seen.insert(std::move(key)).second) return true;
+    }
+    return false;
+  }
+
+  Table& table_;
+  const ColumnChoice& choice_;
+  std::vector<ColumnFacts> facts_;
+};
+
+}  // namespace
+
+void find_date_columns(Table& table, const Table* targets, ColumnChoice& choice) {
+  if (!choice.inputs.empty() || !choice.date.empty() || table.rows() == 0) return;
+  const DateFinder finder(table, choice);
+  const auto in_targets = [&](const Names& names) {
+    return targets == nullptr || std::ranges::all_of(names, [&](const std::string& name) {
+             return targets->format().find(name).has_value();
+           });
+  };
+  if (Names names = finder.with_clock(); !names.empty() && in_targets(names)) {
+    choice.date = std::move(names);
+    return;
+  }
+  for (const Names& names : {finder.with_hour(), finder.with_year()})
+    if (!names.empty() && in_targets(names))
+      fail("[columns] {}: {} are a date together, expected --date {}", table.format().name(), quoted_list(names),
+           flag_list(names));
+}
+
+}  // namespace npzoo

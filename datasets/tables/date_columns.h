@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "npzoo/datasets/tables/column_choice.h"
+
+namespace npzoo {
+
+/// Looks for columns that are a date together, if the choice names neither inputs nor a date. A column of dates that
+/// repeat and the only column of times of day become `date`. Throws Error, naming --date, for columns that are so by
+/// their names: a date and an hour, or year and month, quarter, week or day. `targets`, if there are any, must have the
+/// same columns.
+void find_date_columns(Table& table, const Table* targets, ColumnChoice& choice);
+
+}  // namespace npzoo
