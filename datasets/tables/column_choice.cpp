@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <string_view>
@@ -118,6 +119,12 @@ void check_units(const Table& table) {
         table.format().title(static_cast<std::size_t>(unit - all.begin())), table.line(0) - 1);
 }
 
+/// inf and nan are no marks, but numbers that are not finite.
+bool is_infinite(std::string_view cell) {
+  double value = 0;
+  return std::from_chars(cell.data(), cell.data() + cell.size(), value).ptr == cell.data() + cell.size();
+}
+
 /// The texts without a digit that stand among the numbers of a column, if these are most of its cells: marks of missing
 /// values, such as n/e. At most three; none if there are more.
 Names marks_in(Table& table, std::size_t column) {
@@ -135,7 +142,7 @@ Names marks_in(Table& table, std::size_t column) {
       continue;
     }
     ++others;
-    if (std::ranges::any_of(cell, is_digit)) return {};
+    if (std::ranges::any_of(cell, is_digit) || is_infinite(cell)) return {};
     if (std::ranges::find(marks, cell) == marks.end()) marks.emplace_back(cell);
     if (marks.size() > kMost) return {};
   }

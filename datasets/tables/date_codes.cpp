@@ -105,6 +105,9 @@ std::optional<DateTime> at_clock(std::int64_t day, const std::string& clock) {
 std::string basic_clock(std::string_view text) {
   const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
   if (digits != 2 && digits != 4 && digits != 6) return {};
+  const std::string_view rest = text.substr(digits);
+  if (!rest.empty() && std::string_view(digits == 6 ? "Zz+-.," : "Zz+-").find(rest.front()) == std::string_view::npos)
+    return {};
   std::string clock(text.substr(0, 2));
   clock += ':';
   clock += digits > 2 ? text.substr(2, 2) : std::string_view("00");
@@ -112,7 +115,7 @@ std::string basic_clock(std::string_view text) {
     clock += ':';
     clock += text.substr(4, 2);
   }
-  return clock.append(text.substr(digits));
+  return clock.append(rest);
 }
 
 /// 20240120T013000Z, 20240120 0130, 20240120_01, 20240120 1:30 PM.

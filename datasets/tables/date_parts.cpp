@@ -231,7 +231,7 @@ class PartFinder {
   }
 
   bool take_time() {
-    if (take(clock) || take(clock_interval)) return true;
+    if (take(clock_interval) || take(clock)) return true;
     if (!named(hour) && (take(hhmm) || take(hhmmss))) return true;
     if (!take(hour)) return take(hhmm) || take(hhmmss);
     if (at_ < names_.size() && !take(minute)) return false;

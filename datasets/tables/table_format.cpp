@@ -70,7 +70,7 @@ TableFormat::TableFormat(std::string name, std::int64_t line, std::string_view h
   else
     split_quoted(header, line, cells);
   for (const std::string_view cell : cells.text)
-    header_.push_back(cell.find_first_of("\r\n") == std::string_view::npos ? std::string(cell) : without_breaks(cell));
+    header_.push_back(cell.find('\n') == std::string_view::npos ? std::string(cell) : without_breaks(cell));
   two_words_ = two_words;
   check_names();
 }
