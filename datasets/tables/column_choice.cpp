@@ -4,14 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cmath>
 #include <limits>
 #include <string_view>
 #include <unordered_set>
 
+#include "npzoo/datasets/tables/column_hints.h"
 #include "npzoo/datasets/tables/flag_text.h"
-#include "npzoo/datasets/tables/outliers.h"
 #include "npzoo/datasets/tables/series_columns.h"
 #include "npzoo/datasets/tables/text_parts.h"
 #include "npzoo/engine/error.h"
@@ -119,42 +117,6 @@ void check_units(const Table& table) {
         table.format().title(static_cast<std::size_t>(unit - all.begin())), table.line(0) - 1);
 }
 
-/// inf and nan are no marks, but numbers that are not finite.
-bool is_infinite(std::string_view cell) {
-  double value = 0;
-  return std::from_chars(cell.data(), cell.data() + cell.size(), value).ptr == cell.data() + cell.size();
-}
-
-/// The texts without a digit that stand among the numbers of a column, if these are most of its cells: marks of missing
-/// values, such as n/e. At most three; none if there are more.
-Names marks_in(Table& table, std::size_t column) {
-  constexpr std::size_t kMost = 3;
-  CellParser parser(table.format(), table.rules());
-  Names marks;
-  std::int64_t numbers = 0, others = 0;
-  Cells cells;
-  for (std::int64_t row = 0; row < table.rows(); ++row) {
-    table.format().split(table.text(row), table.line(row), cells);
-    const std::string_view cell = trim(cells.text[column]);
-    if (parser.is_missing(cell)) continue;
-    if (parser.kind_of(cell) == ColumnForm::Kind::number) {
-      ++numbers;
-      continue;
-    }
-    ++others;
-    if (std::ranges::any_of(cell, is_digit) || is_infinite(cell)) return {};
-    if (std::ranges::find(marks, cell) == marks.end()) marks.emplace_back(cell);
-    if (marks.size() > kMost) return {};
-  }
-  return numbers >= others ? marks : Names();
-}
-
-std::string missing_flags(const Names& marks) {
-  std::string flags;
-  for (const std::string& mark : marks) flags += " --missing " + flag_value(mark);
-  return marks.empty() ? "" : "; if it stands for a missing value, use" + flags;
-}
-
 /// Takes columns of targets that the table lacks from the inputs, if they hold words: they only name rows.
 void leave_out_names(const Table& table, const Table& targets, Names& inputs) {
   const std::vector<std::vector<ShownCell>> first = first_cells(targets);
@@ -204,7 +166,7 @@ std::string odd_cell(Table& table, const ColumnChoice& choice) {
     Cells cells;
     table.format().split(table.text(row), table.line(row), cells);
     return fmt::format("; line {} has {} in column {}, unlike those before{}", table.line(row),
-                       in_quotes(cells.text[column]), in_quotes(name), missing_flags(marks_in(table, column)));
+                       in_quotes(cells.text[column]), in_quotes(name), missing_hint(table, column));
   }
   const std::vector<std::vector<ShownCell>> first = first_cells(table);
   for (const std::string& name : open_columns_of(table, choice, Kind::text)) {
@@ -250,49 +212,16 @@ Names choose_inputs(Table& table, const ColumnChoice& choice, std::optional<std:
   if (found.doubt == Doubt::nothing)
     fail(
         "[columns] {} has no column of dates, nor of numbers without a gap, for an input, expected --inputs to name "
-        "it{}",
-        file, odd_cell(table, choice));
+        "it{}{}",
+        file, odd_cell(table, choice), wide_hint(table));
   if (found.doubt == Doubt::none) return found.names;
   const Names places = coordinates_in(found.names);
   fail("[columns] {}: {} might be {}, expected --inputs to name {}{}", file, quoted_list(found.names),
        found.names.size() == 1 ? "an input" : "inputs", dim_x ? fmt::format("the {} of the model", *dim_x) : "them",
-       places.empty() ? "" : ": such as --inputs " + flag_list(places));
+       places.empty() ? wide_hint(table) : ": such as --inputs " + flag_list(places));
 }
 
 }  // namespace
-
-std::string far_number_hint(Table& table, const ColumnChoice& choice) {
-  Names names = choice.values.empty() ? open_columns_of(table, choice, Kind::number) : choice.values;
-  for (const std::string& name : names) {
-    const std::size_t column = table.format().column(name);
-    if (table.summaries()[column].kind != Kind::number) continue;
-    const std::vector<NumberColumn> read = table.numbers({&column, 1}, {});
-    std::vector<double> known;
-    std::ranges::copy_if(read[0].values, std::back_inserter(known), [](double y) { return !std::isnan(y); });
-    if (const auto far = far_values(known))
-      return fmt::format(
-          "; {} is {} in {} row{}, far from all others: if it stands for a missing value, use --missing {}",
-          in_quotes(name), far->furthest, far->count, far->count == 1 ? "" : "s", far->furthest);
-  }
-  return "";
-}
-
-void check_marks(Table& table, std::span<const std::string> values) {
-  for (const std::string& name : values) {
-    const std::size_t column = table.format().column(name);
-    const ColumnSummary& summary = table.summaries()[column];
-    if (summary.kind != Kind::text) continue;
-    const Names marks = marks_in(table, column);
-    if (marks.empty()) continue;
-    Cells cells;
-    for (std::int64_t row = 0; row < table.rows(); ++row) {
-      table.format().split(table.text(row), table.line(row), cells);
-      if (cells.text[column] == marks[0])
-        fail("[{}:{}] column {} holds {}, expected a number{}", table.format().name(), table.line(row),
-             table.format().title(column), in_quotes(marks[0]), missing_flags(marks));
-    }
-  }
-}
 
 ColumnChoice choose_columns(Table& table, const ColumnChoice& wishes, std::optional<std::int64_t> dim_x) {
   check_wishes(table, wishes);
@@ -310,14 +239,14 @@ ColumnChoice choose_columns(Table& table, const ColumnChoice& wishes, std::optio
       fail(
           "[columns] {} has no column of numbers with some missing, expected rows to fill and --values, or "
           "--targets{}{}",
-          file, odd, far_number_hint(table, wishes));
+          file, odd, far_number_hint(table, open_columns_of(table, wishes, Kind::number)));
   } else {
     const std::vector<ColumnSummary>& summaries = table.summaries();
     const bool any = std::ranges::any_of(
         choice.values, [&](const std::string& name) { return summaries[*table.format().find(name)].missing > 0; });
     if (!any)
       fail("[columns] {} misses no value of {}, expected rows to fill, or --targets{}", file,
-           quoted_list(choice.values), far_number_hint(table, wishes));
+           quoted_list(choice.values), far_number_hint(table, choice.values));
   }
   if (!choice.date.empty())
     choice.inputs.insert(choice.inputs.begin(), choice.date_name());

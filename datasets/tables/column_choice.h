@@ -30,12 +30,6 @@ ColumnChoice choose_series(Table& table, const ColumnChoice& wishes, std::option
 /// numbers the values.
 ColumnChoice choose_columns(Table& table, const Table& targets, const ColumnChoice& wishes);
 
-/// Names a number that is far from all others of its column, as -999 for a missing value is, and --missing; empty if
-/// there is none.
-std::string far_number_hint(Table& table, const ColumnChoice& choice);
-/// Throws Error, naming --missing, if a column of values has a few texts between its numbers.
-void check_marks(Table& table, std::span<const std::string> values);
-
 /// Throws Error if the rows have series_columns, all rows have one date, or times of day without a date begin anew.
 /// `form` is that of the first input.
 void check_one_series(Table& table, const ColumnChoice& choice, const RowKeys& rows, const ColumnForm& form);

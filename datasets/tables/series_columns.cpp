@@ -76,10 +76,10 @@ class SeriesFinder {
       : places_(std::move(places)), candidates_(std::move(candidates)), shared_(shared_rows(places_)) {}
 
   std::vector<std::string> find() const {
-    for (const Kind kind : {Kind::text, Kind::number, Kind::time})
-      for (const Candidate& one : candidates_)
-        if (one.kind == kind && tells_apart(one.rows, {one.kind != Kind::text, one.kind == Kind::number && one.whole}))
-          return with_other_coordinate(one);
+    if (auto one = find_one(Kind::text); !one.empty()) return one;
+    if (auto places = find_coordinates(); !places.empty()) return places;
+    for (const Kind kind : {Kind::number, Kind::time})
+      if (auto one = find_one(kind); !one.empty()) return one;
     for (const std::size_t most : {std::size_t{2}, std::size_t{3}})
       if (auto names = find_several(most, {}, 0, nullptr, false); !names.empty()) return names;
     return {};
@@ -119,14 +119,22 @@ class SeriesFinder {
     return {};
   }
 
+  std::vector<std::string> find_one(Kind kind) const {
+    for (const Candidate& one : candidates_)
+      if (one.kind == kind && tells_apart(one.rows, {kind != Kind::text, kind == Kind::number && one.whole}))
+        return {one.name};
+    return {};
+  }
+
   /// A latitude names a place with its longitude.
-  std::vector<std::string> with_other_coordinate(const Candidate& one) const {
-    for (const Candidate& other : candidates_) {
-      const bool before = &other < &one;
-      const std::vector<std::string> pair{before ? other.name : one.name, before ? one.name : other.name};
-      if (&other != &one && are_coordinates(pair)) return pair;
-    }
-    return {one.name};
+  std::vector<std::string> find_coordinates() const {
+    for (std::size_t i = 0; i < candidates_.size(); ++i)
+      for (std::size_t j = i + 1; j < candidates_.size(); ++j) {
+        const std::vector<std::string> pair{candidates_[i].name, candidates_[j].name};
+        if (are_coordinates(pair) && tells_apart(together(candidates_[i].rows, candidates_[j].rows), {true}))
+          return pair;
+      }
+    return {};
   }
 
   RowNumbers places_;

@@ -5,6 +5,7 @@
 #include <ranges>
 
 #include "npzoo/datasets/tables/table.h"
+#include "npzoo/datasets/tables/text_parts.h"
 #include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/io/text.h"
@@ -41,6 +42,51 @@ std::string joined(std::span<const std::string_view> parts) {
   return text;
 }
 
+/// Whether a name says that a column of numbers is one of dates: month, YYYYMM, period.
+bool means_date(std::string_view name) {
+  std::string small;
+  for (const char c : name) small += small_letter(c);
+  const auto has = [&](std::string_view word) { return small.find(word) != std::string::npos; };
+  return part_named(name) != DatePart::none || has("date") || has("yyyymm") || has("aaaamm") || has("jjjjmm") ||
+         has("month") || has("period");
+}
+
+/// The minutes from the first time to the second in 2024-03-01 00:00-01:00; 0 for anything else.
+std::int64_t minutes_between(std::string_view cell) {
+  constexpr std::size_t kTimes = 11, kTime = 5;
+  constexpr std::int64_t kDay = 1440;
+  if (cell.size() < kTimes + 2) return 0;
+  const std::string_view times = cell.substr(cell.size() - kTimes);
+  const auto minutes = [](std::string_view time) {
+    return are_digits(time.substr(0, 2)) && time[2] == ':' && are_digits(time.substr(3))
+               ? 60 * value_of_digits(time.substr(0, 2)) + value_of_digits(time.substr(3))
+               : -1;
+  };
+  const int from = minutes(times.substr(0, kTime)), to = minutes(times.substr(kTime + 1));
+  if (times[kTime] != '-' || from < 0 || to < 0) return 0;
+  return (to - from + kDay) % kDay;
+}
+
+/// Throws Error for intervals that look like times with an offset: 00:00-01:00, 01:00-02:00.
+void check_intervals(const Table& table, std::size_t column) {
+  constexpr std::int64_t kFewest = 3;
+  PartRows cells(table, {&column, 1});
+  std::int64_t length = 0;
+  std::string first;
+  bool vary = false;
+  for (std::int64_t row = 0; row < table.rows(); ++row) {
+    const std::string_view cell = cells.at(row)[0];
+    const std::int64_t minutes = minutes_between(cell);
+    if (minutes == 0 || (row > 0 && minutes != length)) return;
+    length = minutes;
+    if (row == 0) first = cell;
+    vary = vary || cell.substr(cell.size() - 5) != std::string_view(first).substr(first.size() - 5);
+  }
+  if (vary && table.rows() >= kFewest)
+    fail("[{}:{}] column {} holds the intervals {} and so on, expected their beginnings alone", table.format().name(),
+         table.line(0), table.format().title(column), in_quotes(first));
+}
+
 }  // namespace
 
 void Table::find_dates(std::vector<ColumnSummary>& all) const {
@@ -63,7 +109,11 @@ void Table::find_dates(std::vector<ColumnSummary>& all) const {
       unsure.push_back(c);
   }
   const bool any = std::ranges::any_of(all, [](const ColumnSummary& s) { return s.kind == Kind::time && !s.clock; });
-  if (!any && unsure.size() == 1) take(unsure[0], false);
+  if (any || unsure.size() != 1) return;
+  const auto is_other_input = [&](const ColumnSummary& s) {
+    return s.kind == Kind::number && s.missing == 0 && &s != &all[unsure[0]];
+  };
+  if (means_date(header()[unsure[0]]) || std::ranges::none_of(all, is_other_input)) take(unsure[0], false);
 }
 
 std::vector<ColumnForm> Table::input_forms(std::span<const std::size_t> columns) const {
@@ -80,6 +130,7 @@ std::vector<ColumnForm> Table::input_forms(std::span<const std::size_t> columns)
       form.clock = true;
     } else {
       form.order = date_order(columns[i]);
+      check_intervals(*this, columns[i]);
     }
   }
   return forms;

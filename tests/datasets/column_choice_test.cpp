@@ -1,4 +1,7 @@
 #include "npzoo/datasets/tables/column_choice.h"
+#include "npzoo/datasets/tables/column_hints.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -210,6 +213,81 @@ TEST_CASE("columns: whole columns of YYYYMMDD are dates") {
   CHECK(chosen("date,n,y\n20200125,1,2\n20200208,2,\n") == "date > y");
   CHECK(refused("date,n,y\n20200125,1,2\n20200230,2,\n").find("might be inputs") != std::string::npos);
   CHECK(refused("date,n,y\n12340125,1,2\n12340126,2,\n").find("might be inputs") != std::string::npos);
+}
+
+TEST_CASE("columns: numbers of six digits are dates by their name, or if they are the only input") {
+  CHECK(chosen("t,y\n202312,1\n202401,\n202402,3\n") == "t > y");
+  CHECK(chosen("n,month,y\n1,202312,1\n2,202401,\n3,202402,3\n") == "month > y");
+  CHECK(refused("n,zip,y\n1,202312,1\n2,202401,\n3,202402,3\n") ==
+        R"([columns] t.csv: "n" and "zip" might be inputs, expected --inputs to name them)");
+  CHECK(chosen("date,code,y\n2024-01-01,202312,1\n2024-01-02,202401,\n2024-01-03,202402,3\n") == "date > y");
+}
+
+TEST_CASE("columns: several columns that tell series apart") {
+  const auto asked = [](std::string_view text, const ColumnChoice& choice) {
+    TableFile file("t.csv", text);
+    const std::size_t column = (*file).format().column(choice.inputs[0]);
+    Table::Labels groups;
+    if (!choice.group.empty()) groups = (*file).labels((*file).format().column(choice.group));
+    return refusal([&] {
+      const std::vector<NumberColumn> x = (*file).numbers(std::array{column}, (*file).input_forms(std::array{column}));
+      check_one_series(*file, choice, {x[0].values, groups.names, groups.of_rows}, x[0].form);
+    });
+  };
+  std::string sales = "day,store,item,y\n", places = "day,lat,lon,height,y\n";
+  for (int day = 0; day < 6; ++day)
+    for (int k = 0; k < 4; ++k) {
+      sales += fmt::format("{},{},{},{}\n", day, k / 2 + 1, k % 2 + 1, 10 * k + day);
+      places += fmt::format("{},{},{},{},{}\n", day, 50.5 + k / 2, 8.25 + k % 2, 100 * k, day);
+    }
+  const std::string none = "; if all rows are one series, use --group none";
+  CHECK(asked(sales, {{"day"}, {"y"}}) ==
+        R"([columns] t.csv has 6 places 4 times; if "store" and "item" name the series, use --group store,item)" +
+            none);
+  CHECK(asked(sales, {{"day"}, {"y"}, "store"}) ==
+        R"([columns] t.csv has 12 places twice in a group; if "item" names the series, use --group store,item)" + none);
+  CHECK(asked(sales, {{"day"}, {"y"}, "", {"store", "item"}}) == "no error");  // covariates tell them apart
+  CHECK(asked(places, {{"day"}, {"y"}}).find(R"("lat" and "lon" name the series, use --group lat,lon)") !=
+        std::string::npos);
+  CHECK(
+      asked("t,y\n2024-01-01,1\n2024-01-01,2\n2024-01-01,\n", {{"t"}, {"y"}}) ==
+      R"([columns] t.csv has 3 rows of one date, 2024-01-01 in "t", expected rows of different dates, or --inputs to )"
+      "name others");
+  CHECK(
+      asked("t,y\n22:00,1\n23:00,2\n00:00,3\n", {{"t"}, {"y"}}) ==
+      R"([t.csv:4] the times in column "t" begin anew, expected their dates, too: --date and the columns of date and time)");
+  CHECK(
+      asked("t,y\n2024-01-01 00:00-01:00,1\n2024-01-01 01:00-02:00,2\n2024-01-01 02:00-03:00,3\n", {{"t"}, {"y"}}) ==
+      R"([t.csv:2] column "t" holds the intervals "2024-01-01 00:00-01:00" and so on, expected their beginnings alone)");
+}
+
+TEST_CASE("columns: names with commas, and groups of several columns") {
+  const HasColumn has = [](const std::string& name) { return name == "a" || name == "b, c" || name == "d"; };
+  const std::vector<std::string> split{"a", "b", " c", "\"b", " c\"", "x"};
+  CHECK(whole_names(split, has) == std::vector<std::string>{"a", "b, c", "b, c", "x"});
+  CHECK(group_names("b, c", has) == std::vector<std::string>{"b, c"});
+  CHECK(group_names("a,b, c,d", has) == std::vector<std::string>{"a", "b, c", "d"});
+  CHECK(group_names("", has).empty());
+  CHECK(is_latitude("Station_Lat (deg)"));
+  CHECK(is_longitude("LONGITUDE"));
+  CHECK(!is_latitude("plate"));
+  TableFile file("t.csv", "a,b,y\nx,1,2\nx,2,3\nx,1,4\n");
+  const Table::Labels labels = (*file).labels(std::array<std::size_t, 2>{0, 1});
+  CHECK(labels.names == std::vector<std::string>{"x, 1", "x, 2"});
+  CHECK(labels.of_rows == std::vector<std::uint32_t>{0, 1, 0});
+}
+
+TEST_CASE("columns: marks of missing values and wide tables have remedies") {
+  TableFile marks("t.csv", "x,y\n1,2\n2,n/e\n3,4\n4,***\n5,\n");
+  CHECK(refusal([&] { check_marks(*marks, std::vector<std::string>{"y"}); }) ==
+        R"([t.csv:3] column "y" holds "n/e", expected a number; if it stands for a missing value, use --missing n/e )"
+        "--missing '***'");
+  TableFile far("t.csv", "x,y\n1,2\n2,-999\n3,4\n4,3\n5,2\n");
+  CHECK(far_number_hint(*far, std::vector<std::string>{"y"}) ==
+        R"(; "y" is -999 in 1 row, far from all others: if it stands for a missing value, use --missing -999)");
+  CHECK(refused("place,2018,2019,2020,n\na,1,2,,5\nb,2,3,4,6\n")
+            .ends_with(R"("2018", "2019" and "2020" name times: put them into a column of their own, with the values )"
+                       "beside them (pandas.melt)"));
 }
 
 TEST_CASE("columns: rows of several series are not taken for one") {

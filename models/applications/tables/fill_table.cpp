@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "npzoo/datasets/tables/column_choice.h"
+#include "npzoo/datasets/tables/column_hints.h"
 #include "npzoo/datasets/tables/date_columns.h"
 #include "npzoo/datasets/tables/matching_rows.h"
 #include "npzoo/engine/boundary.h"

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "npzoo/datasets/tables/table.h"
+
+namespace npzoo {
+
+// Parts of messages that say what to do about a table, made of its own columns. Empty if there is nothing to say.
+
+/// Names --missing with the texts that stand among the numbers of a column.
+std::string missing_hint(Table& table, std::size_t column);
+/// Names --missing with a number that is far from all others of one of these columns, as -999 often is.
+std::string far_number_hint(Table& table, std::span<const std::string> columns);
+/// Says how to use columns that are named by years, months or dates.
+std::string wide_hint(const Table& table);
+
+/// Throws Error with that hint if a column of values has texts among its numbers.
+void check_marks(Table& table, std::span<const std::string> values);
+
+}  // namespace npzoo
