@@ -73,7 +73,8 @@ std::string wide_hint(const Table& table) {
 }
 
 std::string far_number_hint(Table& table, std::span<const std::string> columns) {
-  for (const std::string& name : columns) {
+  constexpr std::size_t kMost = 64;
+  for (const std::string& name : columns.first(std::min(columns.size(), kMost))) {
     const std::size_t column = table.format().column(name);
     if (table.summaries()[column].kind != Kind::number) continue;
     const std::vector<NumberColumn> read = table.numbers({&column, 1}, {});

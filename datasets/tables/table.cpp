@@ -27,6 +27,31 @@ std::string quoted(const std::string& cell) {
   return text + '"';
 }
 
+/// What columns show about the decimal sign.
+class DecimalVotes {
+ public:
+  explicit DecimalVotes(char separator) : separator_(separator) {}
+
+  void add(const ColumnScan& scan) {
+    if (scan.date_shape() != 0) return;
+    point_ = point_ || scan.numbers().point();
+    comma_ = comma_ || scan.numbers().comma();
+    groups_ = groups_ || scan.numbers().may_have_groups();
+    doubtful_ = doubtful_ || scan.numbers().doubtful(separator_);
+  }
+
+  /// The sign of these columns: their own, else that of `all` columns.
+  CellParser::Decimal decide(const DecimalVotes& all) const {
+    for (const DecimalVotes* votes : {this, &all})
+      if (votes->point_ != votes->comma_) return {votes->point_ ? '.' : ',', true};
+    return {separator_ == ',' ? '.' : '\0', false, all.point_ && all.comma_ ? groups_ : doubtful_};
+  }
+
+ private:
+  char separator_;
+  bool point_ = false, comma_ = false, groups_ = false, doubtful_ = false;
+};
+
 }  // namespace
 
 Table Table::read(const std::filesystem::path& path, const Options& options) {
@@ -99,26 +124,10 @@ const std::vector<ColumnScan>& Table::scans() const {
 
 CellParser::Decimal Table::decimal_of(std::span<const std::size_t> columns) const {
   if (rules_.decimal != '\0') return {rules_.decimal, true};
-  struct Votes {
-    bool point = false, comma = false;
-    std::optional<char> sign() const { return point == comma ? std::nullopt : std::optional(point ? '.' : ','); }
-  };
-  const auto add = [](Votes& votes, const ColumnScan& scan) {
-    if (scan.date_shape() != 0) return;
-    votes.point = votes.point || scan.numbers().point();
-    votes.comma = votes.comma || scan.numbers().comma();
-  };
-  Votes own, all;
-  bool doubtful = false;
-  for (const ColumnScan& scan : scans()) add(all, scan);
-  for (const std::size_t c : columns) {
-    add(own, scans()[c]);
-    const bool groups = scans()[c].numbers().may_have_groups();
-    doubtful = doubtful || (all.point && all.comma ? groups : scans()[c].numbers().doubtful(format_.separator()));
-  }
-  if (const auto sign = own.sign()) return {*sign, true};
-  if (const auto sign = all.sign()) return {*sign, true};
-  return {format_.separator() == ',' ? '.' : '\0', false, doubtful};
+  DecimalVotes own(format_.separator()), all = own;
+  for (const ColumnScan& scan : scans()) all.add(scan);
+  for (const std::size_t c : columns) own.add(scans()[c]);
+  return own.decide(all);
 }
 
 const std::vector<ColumnSummary>& Table::summaries() {
@@ -126,11 +135,16 @@ const std::vector<ColumnSummary>& Table::summaries() {
   std::vector<ColumnSummary>& all = summaries_;
   if (!all.empty()) return all;
   all.resize(format_.columns());
-  std::vector<CellParser> parsers;
+  CellParser parser(format_, rules_);
+  std::vector<CellParser::Decimal> decimals(all.size(), parser.decimal());
+  const DecimalVotes none(format_.separator());
+  DecimalVotes votes = none;
+  for (const ColumnScan& scan : scans()) votes.add(scan);
   for (std::size_t c = 0; c < all.size(); ++c) {
-    parsers.emplace_back(format_, rules_);
-    parsers.back().set_decimal(decimal_of({&c, 1}));
     all[c].missing = rows() - scans()[c].cells();
+    DecimalVotes own = none;
+    own.add(scans()[c]);
+    if (rules_.decimal == '\0') decimals[c] = own.decide(votes);
   }
   Cells cells;
   for (std::int64_t row = 0; row < rows(); ++row) {
@@ -138,8 +152,10 @@ const std::vector<ColumnSummary>& Table::summaries() {
     format_.split(text(row), 0, cells);
     for (std::size_t c = 0; c < all.size(); ++c) {
       const std::string_view cell = trim(cells.text[c]);
-      if (all[c].kind == Kind::text || parsers[c].is_missing(cell)) continue;
-      const ColumnForm::Kind kind = parsers[c].kind_of(cell);
+      if (all[c].kind == Kind::text || parser.is_missing(cell)) continue;
+      parser.set_decimal(decimals[c]);
+      const ColumnForm::Kind kind = parser.kind_of(cell);
+      decimals[c] = parser.decimal();
       const Kind found = kind == ColumnForm::Kind::number ? Kind::number
                          : kind == ColumnForm::Kind::time ? Kind::time
                                                           : Kind::text;

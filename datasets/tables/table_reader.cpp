@@ -130,7 +130,7 @@ bool TableReader::names_separator(std::string_view line) {
   if (line.size() != kBegin.size() + 1 || !line.starts_with(kBegin)) return false;
   const char named = line.back();
   check(named == ',' || named == ';' || named == '\t', "[{}:{}] names the separator {}, expected \",\", \";\" or a tab",
-        bytes_.name(), line_, in_quotes(line.substr(kBegin.size())));
+        bytes_.name(), line_ + 1, in_quotes(line.substr(kBegin.size())));
   separator_ = named;
   return true;
 }

@@ -215,11 +215,12 @@ def mixed_stations():
 @case
 def rows_of_two_stations_are_not_averaged():
     write("t.csv", mixed_stations())
-    fail(*args(), naming=['[columns]', 't.csv has 30 dates twice; if "station" names the series, use --group station; otherwise use '
-                          '--inputs date'])
+    fail(*args(), naming=['[columns]', 't.csv has 30 dates twice; if "station" names the series, use --group station; if all rows '
+                          'are one series, use --group none'])
     grouped = figures(succeed(*args("--group", "station")), "temp")
     expect(all(abs(mean) < 30 for mean, _ in grouped[::2]) and all(abs(mean - 100) < 30 for mean, _ in grouped[1::2]), grouped)
-    expect(len(figures(succeed(*args("--inputs", "date")), "temp")) == 60, "as asked for")
+    expect(len(figures(succeed(*args("--group", "none")), "temp")) == 60, "as asked for")
+    fail(*args("--inputs", "date"), naming=['if "station" names the series, use --group station'])
     write("targets.csv", "date\n2026-02-01\n")
     fail(*args("--targets", HERE / "targets.csv"), naming=['if "station" names the series'])
 
