@@ -167,15 +167,21 @@ std::vector<Candidate> candidates(std::int64_t size, std::span<const double> lik
 }
 
 /// Returns the period with the highest score, 0 if there is none. A period that is not likely gives way to a shorter one
-/// that reaches a good part of its score, since long periods also explain the harmonics of others.
-double strongest_period(const Whitened& w, std::int64_t known, std::vector<Candidate> all) {
+/// that reaches a good part of its score, since long periods also explain the harmonics of others. `calendar`: periods of
+/// the calendar are known.
+double strongest_period(const Whitened& w, std::int64_t known, bool calendar, std::vector<Candidate> all) {
   constexpr double kTie = 1.02, kPart = 0.35, kMost = 0.7;
+  // A period that the calendar does not have needs more evidence, most of all beside those that it has.
+  struct Evidence {
+    double share, logs;
+  };
+  const Evidence other = calendar ? Evidence{0.8, 6} : Evidence{0.95, 2};
   const Background background(w);
   Candidate best;
   for (Candidate& c : all) {
     throw_if_stopped();
     c.score = score_period(w, background, c.period, 1e-3 * w.variance);
-    if (!c.likely) c.score = 0.95 * c.score - 2 * std::log(static_cast<double>(known));
+    if (!c.likely) c.score = other.share * c.score - other.logs * std::log(static_cast<double>(known));
     if (c.score > kTie * best.score) best = c;
   }
   if (best.likely || best.period == 0) return best.period;
@@ -333,7 +339,7 @@ std::vector<double> find_periods(std::span<const double> all, std::span<const do
     const double largest = kRounding * centre(left);
     const Whitened w = whiten(left, trend.correlation());
     if (!(w.variance > largest * largest)) return found;
-    const double period = strongest_period(w, known, candidates(std::ssize(y), likely, found));
+    const double period = strongest_period(w, known, !likely.empty(), candidates(std::ssize(y), likely, found));
     if (period == 0) return found;
     add_period(period, found);
   }

@@ -283,19 +283,6 @@ Names time_by_name(const Names& numbers) {
   return found.size() == 1 && numbers.size() > 1 ? found : Names();
 }
 
-/// The value of a flag as a shell takes it.
-std::string as_flag_value(const std::string& name) {
-  const bool list = name.find(',') != std::string::npos || name.starts_with('"');
-  std::string text = list ? "\"" : "";
-  for (const char c : name)
-    text += c == '"' && list ? std::string("\"\"") : c == '\'' ? std::string("'\\''") : std::string(1, c);
-  if (list) text += '"';
-  return text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") ==
-                 std::string::npos
-             ? text
-             : "'" + text + "'";
-}
-
 /// The inputs of a table without gaps. Throws Error that names the columns of numbers, if there is a doubt.
 Names choose_series_inputs(Table& table, const ColumnChoice& choice, std::optional<std::int64_t> dim_x,
                            const std::function<std::string(const std::string&)>& command) {
@@ -306,10 +293,10 @@ Names choose_series_inputs(Table& table, const ColumnChoice& choice, std::option
   if (dates || !choice.values.empty() || numbers.size() == gaps + 1) return choose_inputs(table, choice, dim_x);
   if (!time.empty() && dim_x.value_or(1) == 1) return time;
   if (places.size() < numbers.size() && !places.empty() && dim_x.value_or(2) == 2) return places;
-  const std::string flags =
-      fmt::format("--inputs {} --values {}", as_flag_value(numbers.front()), as_flag_value(numbers.back()));
+  const std::string flags = fmt::format("--inputs {} --values {}", flag_list(std::array{numbers.front()}),
+                                        flag_list(std::array{numbers.back()}));
   fail("[columns] {} has the columns of numbers {}, expected --inputs and --values to name them, such as: {}",
-       table.format().name(), listed(numbers), command(flags));
+       table.format().name(), quoted_list(numbers), command(flags));
 }
 
 }  // namespace
@@ -329,7 +316,7 @@ ColumnChoice choose_series(Table& table, const ColumnChoice& wishes, std::option
   if (choice.values.empty()) choice.values = open_values(facts_of(table), choice, false);
   check(!choice.values.empty(),
         "[columns] {} has no column of numbers besides the inputs {}, expected --inputs and --values to name them",
-        table.format().name(), listed(choice.inputs));
+        table.format().name(), quoted_list(choice.inputs));
   return choice;
 }
 

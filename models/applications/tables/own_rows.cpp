@@ -51,8 +51,12 @@ OwnRows::OwnRows(const FillTables& tables) : tables_(tables), format_(tables.tab
   for (std::size_t i = joined; i < c.inputs.size(); ++i)
     if (tables.observed.forms[i].kind == ColumnForm::Kind::time) add_times(c.inputs[i], i);
   if (!split) names_.push_back(c.date_name());
+  if (!c.group.empty())
+    group_names_ = npzoo::group_names(c.group, [&](const std::string& n) { return format_.find(n).has_value(); });
+  for (const std::vector<std::int64_t>& rows : rows_of_groups(tables)) first_rows_.push_back(rows.empty() ? 0 : rows[0]);
   const auto is_written = [&](const std::string& name) {
-    return name == c.group || std::ranges::count(c.inputs, name) > 0 || (split && std::ranges::count(c.date, name) > 0);
+    return std::ranges::count(group_names_, name) > 0 || std::ranges::count(c.inputs, name) > 0 ||
+           (split && std::ranges::count(c.date, name) > 0);
   };
   std::ranges::copy_if(format_.header(), std::back_inserter(names_),
                        [&](const std::string& name) { return !name.empty() && is_written(name); });
@@ -64,7 +68,7 @@ bool OwnRows::writes_own_columns() const {
 
 std::string OwnRows::cell(const std::string& name, std::span<const double> x, std::uint32_t group) const {
   const ColumnChoice& c = tables_.columns;
-  if (name == c.group) return tables_.groups[group];
+  if (std::ranges::count(group_names_, name) > 0) return group_cell(name, group);
   const bool date = std::ranges::count(c.date, name) > 0;
   const std::size_t input = date ? 0 : static_cast<std::size_t>(std::ranges::find(c.inputs, name) - c.inputs.begin());
   if (const auto found = notations_.find(name); found != notations_.end()) return found->second.text(x[input]);
@@ -72,6 +76,13 @@ std::string OwnRows::cell(const std::string& name, std::span<const double> x, st
   if (tables_.observed.forms[input].kind != ColumnForm::Kind::time)
     std::ranges::replace(text, '.', tables_.table.decimal_sign());
   return text;
+}
+
+std::string OwnRows::group_cell(const std::string& name, std::uint32_t group) const {
+  Cells cells;
+  const std::int64_t row = first_rows_[group];
+  format_.split(tables_.table.text(row), tables_.table.line(row), cells);
+  return std::string(trim(cells.text[format_.column(name)]));
 }
 
 std::string OwnRows::row(std::span<const std::string> columns, std::span<const double> x, std::uint32_t group) const {

@@ -37,12 +37,14 @@ class OwnRows {
 
  private:
   std::string cell(const std::string& name, std::span<const double> x, std::uint32_t group) const;
+  std::string group_cell(const std::string& name, std::uint32_t group) const;
   void add_times(const std::string& name, std::size_t input);
 
   const FillTables& tables_;
   const TableFormat& format_;
   std::map<std::string, TimeNotation> notations_;
-  std::vector<std::string> names_;
+  std::vector<std::string> names_, group_names_;
+  std::vector<std::int64_t> first_rows_;  // of each group
 };
 
 }  // namespace npzoo

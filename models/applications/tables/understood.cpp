@@ -54,13 +54,15 @@ std::string described_season(const FillTables& tables) {
 
 std::string unused_columns(const FillTables& tables) {
   const ColumnChoice& c = tables.columns;
-  std::vector<std::string> names;
-  for (const std::string& name : tables.table.header()) {
-    bool used = name.empty() || name == c.group;
-    for (const auto* chosen : {&c.inputs, &c.values, &c.covariates, &c.date})
-      used = used || std::ranges::count(*chosen, name) > 0;
-    if (!used) names.push_back(name);
-  }
+  std::vector<std::string> names, used{""};
+  for (const auto* chosen : {&c.inputs, &c.values, &c.covariates, &c.date})
+    used.insert(used.end(), chosen->begin(), chosen->end());
+  if (!c.group.empty())
+    std::ranges::copy(
+        group_names(c.group, [&](const std::string& n) { return tables.table.format().find(n).has_value(); }),
+        std::back_inserter(used));
+  for (const std::string& name : tables.table.header())
+    if (std::ranges::count(used, name) == 0) names.push_back(name);
   return names.empty() ? "" : fmt::format("columns not used: {}", fmt::join(names, ", "));
 }
 
