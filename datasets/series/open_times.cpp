@@ -108,7 +108,7 @@ Occurrences occurrences(std::span<const std::int64_t> numbers, std::int64_t step
 /// Whether the steps that were not seen are closed, and not missing by chance.
 bool are_closed(const Occurrences& o, double cycle) {
   constexpr double kFilled = 0.75, kByChance = 0.05;
-  constexpr std::int64_t kChances = 2;
+  constexpr std::int64_t kWeeks = 2, kDays = 7;
   const auto size = static_cast<std::int64_t>(o.seen.size());
   double rows = 0, places = 0, closed = 0;
   bool weekend = cycle == kWeekOfDays;
@@ -129,7 +129,8 @@ bool are_closed(const Occurrences& o, double cycle) {
   if (closed == 0 || rows < kFewestRows || rows < kFilled * places) return false;
   if (weekend) return fewest >= 1;
   const double missing = 1 - rows / places;
-  return fewest >= kChances && static_cast<double>(size) * std::pow(missing, static_cast<double>(fewest)) < kByChance;
+  return fewest >= (cycle == kWeekOfDays ? kWeeks : kDays) &&
+         static_cast<double>(size) * std::pow(missing, static_cast<double>(fewest)) < kByChance;
 }
 
 }  // namespace

@@ -187,19 +187,6 @@ void check_no_other_dates(Table& table, const ColumnChoice& choice) {
   }
 }
 
-/// The only two of several names that are those of coordinates.
-Names coordinates_in(const Names& names) {
-  Names found;
-  for (std::size_t i = 0; i < names.size(); ++i)
-    for (std::size_t j = i + 1; j < names.size(); ++j) {
-      const Names pair{names[i], names[j]};
-      if (!are_coordinates(pair)) continue;
-      if (!found.empty()) return {};
-      found = pair;
-    }
-  return found;
-}
-
 Names choose_inputs(Table& table, const ColumnChoice& choice, std::optional<std::int64_t> dim_x) {
   using Doubt = OpenInputs::Doubt;
   const std::string& file = table.format().name();
@@ -215,7 +202,7 @@ Names choose_inputs(Table& table, const ColumnChoice& choice, std::optional<std:
         "it{}{}",
         file, odd_cell(table, choice), wide_hint(table));
   if (found.doubt == Doubt::none) return found.names;
-  const Names places = coordinates_in(found.names);
+  const Names places = coordinates_among(found.names);
   fail("[columns] {}: {} might be {}, expected --inputs to name {}{}", file, quoted_list(found.names),
        found.names.size() == 1 ? "an input" : "inputs", dim_x ? fmt::format("the {} of the model", *dim_x) : "them",
        places.empty() ? wide_hint(table) : ": such as --inputs " + flag_list(places));

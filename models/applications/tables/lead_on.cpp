@@ -106,10 +106,11 @@ std::string text(const AbsentRows& absent) {
                      absent.rows == 1 ? "has" : "have");
 }
 
-std::string lead_on(const FillTables& tables, const std::function<std::string(const std::string&)>& command) {
+std::string lead_on(const FillTables& tables, const std::string& hint,
+                    const std::function<std::string(const std::string&)>& command) {
   const ColumnChoice& c = tables.columns;
   std::string message =
-      fmt::format("{} misses no value of {}", tables.table.format().name(), fmt::join(c.values, ", "));
+      fmt::format("{} misses no value of {}{}", tables.table.format().name(), fmt::join(c.values, ", "), hint);
   if (c.inputs.size() == 1 && c.covariates.empty()) {
     const std::vector<TimeSeries> series = regular_series(tables);
     const StepName step = series.empty() ? StepName() : name_of_step(series.front());
