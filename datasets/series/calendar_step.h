@@ -32,9 +32,9 @@ std::optional<CalendarStep> find_calendar_step(std::span<const double> times, st
 /// Steps of whole days that begin anew on each 1 January, as composites of satellite pictures have them.
 struct YearStep {
   std::int64_t days = 8;
-  double time_of_day = 0;   // days, 0 … 1
-  std::int64_t epoch = 0;   // the day since 1970-01-01 that times count from
-  std::int64_t first = 0;   // the number of the first date, counted from year 0
+  double time_of_day = 0;  // days, 0 … 1
+  std::int64_t epoch = 0;  // the day since 1970-01-01 that times count from
+  std::int64_t first = 0;  // the number of the first date, counted from year 0
 
   double time(std::int64_t steps) const;
   std::int64_t place(double time) const;

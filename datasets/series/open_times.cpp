@@ -24,8 +24,7 @@ double median_step(std::span<const double> times) {
 
 /// The number of times that lie on steps.
 std::int64_t on_steps(std::span<const double> times, const EqualSteps& s) {
-  return std::ranges::count_if(
-      times, [&s](double t) { return std::abs(t - s.time(s.place(t))) <= kOnGrid * s.step; });
+  return std::ranges::count_if(times, [&s](double t) { return std::abs(t - s.time(s.place(t))) <= kOnGrid * s.step; });
 }
 
 /// Steps of this length through the time that most others share steps with.
@@ -69,8 +68,8 @@ EqualSteps fitted_steps(std::span<const double> times, double step) {
 /// The step of a clock or a calendar near this one, in days; the same if there is none.
 double clock_step(double step) {
   constexpr double kMinute = 1.0 / 1440, kNear = 0.02;
-  for (const double minutes : {1.0 / 60, 1.0 / 6, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 20.0, 30.0, 60.0, 120.0, 180.0,
-                               240.0, 360.0, 480.0, 720.0, 1440.0, 10080.0})
+  for (const double minutes : {1.0 / 60, 1.0 / 6, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 20.0, 30.0, 60.0, 120.0, 180.0, 240.0,
+                               360.0, 480.0, 720.0, 1440.0, 10080.0})
     if (std::abs(step / (minutes * kMinute) - 1) < kNear) return minutes * kMinute;
   return step;
 }
@@ -82,8 +81,7 @@ EqualSteps on_the_clock(std::span<const double> times, EqualSteps fit) {
   double shift = 0;
   for (const double t : times) shift += (t - clock.time(clock.place(t))) / static_cast<double>(times.size());
   constexpr double kNear = 0.15;
-  const double origin = clock.origin + shift, unit = std::min(clock.step, 1.0),
-               full = unit * std::round(origin / unit);
+  const double origin = clock.origin + shift, unit = std::min(clock.step, 1.0), full = unit * std::round(origin / unit);
   return {std::abs(full - origin) < kNear * clock.step ? full : origin, clock.step};
 }
 
@@ -164,9 +162,8 @@ std::optional<std::int64_t> OpenTimes::open_in_day() const {
   std::vector<std::int64_t> counts(static_cast<std::size_t>(cycle), 0);
   for (const std::int64_t at : open) ++counts[static_cast<std::size_t>(step * static_cast<double>(at) + kOnGrid)];
   std::erase(counts, 0);
-  return std::ranges::adjacent_find(counts, std::ranges::not_equal_to()) == counts.end()
-             ? std::optional(counts.front())
-             : std::nullopt;
+  return std::ranges::adjacent_find(counts, std::ranges::not_equal_to()) == counts.end() ? std::optional(counts.front())
+                                                                                         : std::nullopt;
 }
 
 std::optional<OpenTimes> find_open_times(std::span<const double> times, const EqualSteps& steps, std::int64_t epoch) {

@@ -39,8 +39,8 @@ struct OpenTimes {
 };
 
 /// Finds the open times of ascending times (days since `epoch`) that are near `steps`. None if all steps of a week
-/// occur, if steps are missing so often that others may be missing by chance, or if a step had few chances to occur: two
-/// in a week, seven in a day. Saturdays and Sundays need one.
+/// occur, if steps are missing so often that others may be missing by chance, or if a step had few chances to occur:
+/// two in a week, seven in a day. Saturdays and Sundays need one.
 std::optional<OpenTimes> find_open_times(std::span<const double> times, const EqualSteps& steps, std::int64_t epoch);
 
 }  // namespace npzoo

@@ -127,18 +127,18 @@ std::string SeriesCalendar::description() const {
   const auto equal = [this](double step) {
     return form_.kind == ColumnForm::Kind::time ? duration(step) : fmt::format("{:.6g}", step);
   };
-  return std::visit(
-      Overloaded{[&](const EqualSteps& s) { return equal(s.step); },
-                 [](const CalendarStep& s) {
-                   if (s.days.size() > 1) return fmt::format("days {} of a month", fmt::join(s.days, ", "));
-                   return s.months == 1 ? std::string("1 month") : fmt::format("{} months", s.months);
-                 },
-                 [](const YearStep& s) { return fmt::format("{} days from 1 January on", s.days); },
-                 [](const OpenTimes& s) {
-                   return fmt::format("{}, {} of the {} in a {}", duration(s.step), s.open.size(),
-                                      std::llround(s.cycle / s.step), s.cycle == kWeek ? "week" : "day");
-                 }},
-      rule_);
+  return std::visit(Overloaded{[&](const EqualSteps& s) { return equal(s.step); },
+                               [](const CalendarStep& s) {
+                                 if (s.days.size() > 1)
+                                   return fmt::format("days {} of a month", fmt::join(s.days, ", "));
+                                 return s.months == 1 ? std::string("1 month") : fmt::format("{} months", s.months);
+                               },
+                               [](const YearStep& s) { return fmt::format("{} days from 1 January on", s.days); },
+                               [](const OpenTimes& s) {
+                                 return fmt::format("{}, {} of the {} in a {}", duration(s.step), s.open.size(),
+                                                    std::llround(s.cycle / s.step), s.cycle == kWeek ? "week" : "day");
+                               }},
+                    rule_);
 }
 
 std::optional<PlacedTimes> place_on_calendar(std::span<const double> times, const ColumnForm& form) {

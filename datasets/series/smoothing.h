@@ -54,8 +54,8 @@ class ExponentialSmoothing {
 /// The forms of exponential smoothing averaged by Akaike weights, whose differences count half.
 class AveragedSmoothing {
  public:
-  /// As ExponentialSmoothing. Forms with a season have this period, unless it is 1 or above 60, or a place of the season
-  /// has no known value. `positive`: no value is 0 or below, so errors may grow with the level.
+  /// As ExponentialSmoothing. Forms with a season have this period, unless it is 1 or above 60, or a place of the
+  /// season has no known value. `positive`: no value is 0 or below, so errors may grow with the level.
   AveragedSmoothing(std::span<const double> y, std::int64_t period, double spent, bool positive);
 
   GaussianPath forecast(std::int64_t horizon) const;

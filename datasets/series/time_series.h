@@ -25,7 +25,7 @@ struct SeriesPart {
 struct TimeSeries {
   ColumnForm time_form;
   std::int64_t dim_y = 1;
-  double step = 0;  // days or, of times that are numbers, their unit; on average
+  double step = 0;                           // days or, of times that are numbers, their unit; on average
   std::optional<SeriesCalendar> calendar{};  // none: places are rows
   std::int64_t partial = 0;                  // rows that have some of the values and not all: they count as unknown
   std::vector<double> time{};                // (places), ascending

@@ -29,9 +29,7 @@ struct Rows {
     y.push_back(asked ? kNaN : value);
     truth.push_back(asked ? value : kNaN);
   }
-  FillData data(ColumnForm form = kDates) const {
-    return {.x = x, .values = {y}, .truth = {truth}, .x_forms = {form}};
-  }
+  FillData data(ColumnForm form = kDates) const { return {.x = x, .values = {y}, .truth = {truth}, .x_forms = {form}}; }
 };
 
 /// Eight years of months with a sharp season; 20 holes and, behind the last row, 12 months.
@@ -165,8 +163,9 @@ TEST_CASE("a weekday without values gets a warning and a wide deviation") {
   CHECK(result.ends[0].closed == std::vector<bool>{false, false, false, false, false, true, true});
   const auto& std = result.columns[0].std;
   CHECK(std[std.size() - 1] > 2 * std[std.size() - 3]);
-  CHECK(text_of(result, "closed times").starts_with("2 rows are at times at which the series never has a value, such "
-                                                    "as 2024-05-04 (its steps are 1 day, 5 of the 7 in a week)"));
+  CHECK(text_of(result, "closed times")
+            .starts_with("2 rows are at times at which the series never has a value, such "
+                         "as 2024-05-04 (its steps are 1 day, 5 of the 7 in a week)"));
 }
 
 TEST_CASE("rows between the steps behind an end are between the forecasts") {
@@ -208,13 +207,14 @@ TEST_CASE("every transform answers holes and ends with every kind of calendar") 
   const auto business = [](int t) { return t / 5 * 7.0 + t % 5; };
   const auto gap = [](int t) { return t + (t > 40 ? 30.0 : 0); };
   const auto shaky = [](int t) { return t + 0.1 * std::sin(t * t); };
-  for (const Rows& rows : {table([](int t) { return 1.0 * t; }, 80), table(business, 80), table(gap, 80),
-                           table(shaky, 80)})
+  for (const Rows& rows :
+       {table([](int t) { return 1.0 * t; }, 80), table(business, 80), table(gap, 80), table(shaky, 80)})
     for (const ColumnForm& form : {kDates, ColumnForm{}})
       for (const TransformOptions& transform :
            {TransformOptions{}, TransformOptions{.low = 0}, TransformOptions{.counts = true},
             TransformOptions{.kind = ValueTransform::Kind::sqrt, .low = 0}, TransformOptions{.automatic = true}}) {
-        const FillResult result = fill(weights_of_tables(), rows.data(form), {.quantiles = {0.05, 0.95}, .transform = transform});
+        const FillResult result =
+            fill(weights_of_tables(), rows.data(form), {.quantiles = {0.05, 0.95}, .transform = transform});
         CHECK(result.unanswered == 0);
         CHECK(result.ends.size() == 1);
         CHECK(result.scores[0].crps < 4);
@@ -234,7 +234,8 @@ TEST_CASE("whole numbers that are often 0 are counts by themselves, and the answ
   for (const double q : result.columns[0].quantiles) CHECK((q >= 0 && q == std::floor(q)));
   CHECK(std::ranges::any_of(result.report.comments(),
                             [](const std::string& line) { return line.starts_with("limits: "); }));
-  const FillResult plain = fill(weights_of_tables(), rows.data({}), {.transform = {.kind = ValueTransform::Kind::none}});
+  const FillResult plain =
+      fill(weights_of_tables(), rows.data({}), {.transform = {.kind = ValueTransform::Kind::none}});
   CHECK_FALSE(plain.transforms[0].counts);
   CHECK(usual_transform(std::vector<double>{0, 1, 0, 1, 1}).counts == false);
   CHECK(usual_transform(std::vector<double>{0, 2.5, 0}).counts == false);

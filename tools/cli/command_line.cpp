@@ -110,7 +110,8 @@ CLI::App& add_command(CLI::App& app, const NamedCommand& command) {
 
 CommandLine::CommandLine(std::span<const NamedCommand> all)
     : app_(std::make_unique<CLI::App>(
-          "npzoo fills gaps in tables, draws maps, makes forecasts and completes images, with neural processes.", "npzoo")) {
+          "npzoo fills gaps in tables, draws maps, makes forecasts and completes images, with neural processes.",
+          "npzoo")) {
   app_->formatter(std::make_shared<HelpFormatter>());
   app_->set_version_flag("--version", std::string("npzoo ") + kVersion);
   flags()

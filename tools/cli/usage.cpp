@@ -33,9 +33,12 @@ Chosen chosen_command(const Flags& program) {
 struct NamedUse {
   std::string_view word, command;
 };
-constexpr NamedUse kUses[] = {{"forecast", "predict TABLE --horizon 12"}, {"fill", "predict TABLE"},
-                              {"impute", "predict TABLE"},                {"interpolate", "predict TABLE"},
-                              {"map", "predict TABLE --grid 100x80"},     {"grid", "predict TABLE --grid 100x80"}};
+constexpr NamedUse kUses[] = {{"forecast", "predict TABLE --horizon 12"},
+                              {"fill", "predict TABLE"},
+                              {"impute", "predict TABLE"},
+                              {"interpolate", "predict TABLE"},
+                              {"map", "predict TABLE --grid 100x80"},
+                              {"grid", "predict TABLE --grid 100x80"}};
 
 /// The flag that a word is, if it takes a list.
 bool takes_list(const Flags& command, const std::string& word) {

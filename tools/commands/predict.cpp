@@ -167,9 +167,10 @@ void add_column_flags(Flags& flags, PredictCommand& c) {
       "forecast; words are categories");
   flags.toggle("--lonlat", c.lonlat,
                "the first two inputs are longitude and latitude in degrees: distances are those on the sphere");
-  flags.text("--group", c.columns.group,
-             "column of groups, or several, such as store,item: each group is a series of its own; none: all rows are one "
-             "series, and rows of equal inputs are averaged");
+  flags.text(
+      "--group", c.columns.group,
+      "column of groups, or several, such as store,item: each group is a series of its own; none: all rows are one "
+      "series, and rows of equal inputs are averaged");
   flags.choice("--dates", c.date_order, {"dmy", "mdy", "ymd"},
                "order of day, month and year in dates of three numbers, such as 03/04/2020. Default: the only order "
                "that fits all dates of a column; ambiguous columns are an error");
@@ -223,9 +224,10 @@ void add_context_flags(Flags& flags, PredictCommand& c) {
 }
 
 void add_future_flags(Flags& flags, PredictCommand& c) {
-  flags.choice("--ends", c.ends, {"combined", "weights"},
-               "answers of a series whose times have steps: behind its last value a combination of the weights with "
-               "exponential smoothing, theta, drift and the last season, and seasons in its holes; or the weights alone");
+  flags.choice(
+      "--ends", c.ends, {"combined", "weights"},
+      "answers of a series whose times have steps: behind its last value a combination of the weights with "
+      "exponential smoothing, theta, drift and the last season, and seasons in its holes; or the weights alone");
   flags.texts("--period", c.periods,
               "periods of the seasons in those answers: in steps, such as 12, or as time for dates, such as 1y, 3m, 7d "
               "or 24h. Default: found from the data and the calendar");

@@ -227,8 +227,8 @@ GaussianPath combine(const Part& part, const std::array<double, kEndMethods>& sh
   return path;
 }
 
-/// The factor of deviations that suits the errors of the combination on held-out parts. Errors of neighbouring steps are
-/// alike, so that each part counts as few of them.
+/// The factor of deviations that suits the errors of the combination on held-out parts. Errors of neighbouring steps
+/// are alike, so that each part counts as few of them.
 double width_of(std::span<const Part> held_out, const std::array<double, kEndMethods>& shares) {
   constexpr double kMostSquare = 9, kMostValues = 5;
   double squares = kPriorValues * kUsualWidth * kUsualWidth, count = kPriorValues;

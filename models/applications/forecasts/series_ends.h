@@ -14,10 +14,10 @@ namespace npzoo {
 
 /// A regular series, and how far to forecast behind its last known value.
 struct SeriesEnd {
-  std::vector<double> y;                  // of each step, NaN where missing; the last one is known
-  std::int64_t horizon = 0;               // steps behind the last one
-  std::vector<double> periods{};          // steps; empty: found
-  std::vector<double> likely{};           // periods that need less evidence to be found
+  std::vector<double> y;          // of each step, NaN where missing; the last one is known
+  std::int64_t horizon = 0;       // steps behind the last one
+  std::vector<double> periods{};  // steps; empty: found
+  std::vector<double> likely{};   // periods that need less evidence to be found
 };
 
 /// The ways to forecast that a combination is made of.

@@ -71,9 +71,10 @@ struct GpFigures {
   std::vector<double> mean, std;  // (m); of observations: noise is included
 };
 
-/// A Gaussian process given observed points. Hyper-parameters are those of the largest restricted likelihood, times weak
-/// log-normal priors, that gradient ascents from several starts pass. Starts depend on the data alone. The fit uses up to 400 points as they are. With more
-/// points it uses blocks: some of points spread over all, some of points near to each other.
+/// A Gaussian process given observed points. Hyper-parameters are those of the largest restricted likelihood, times
+/// weak log-normal priors, that gradient ascents from several starts pass. Starts depend on the data alone. The fit
+/// uses up to 400 points as they are. With more points it uses blocks: some of points spread over all, some of points
+/// near to each other.
 ///
 /// With more than `largest_exact` points a target is predicted from its nearest points, in lengthscales; memory is then
 /// that of the points. Bits do not depend on the number of threads. Long work looks at the caller's StopScope.

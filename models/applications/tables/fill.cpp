@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "npzoo/models/applications/application_call.h"
+#include "npzoo/models/applications/tables/calendar_answers.h"
 #include "npzoo/models/applications/tables/complete_data.h"
 #include "npzoo/models/applications/tables/covariate_check.h"
 #include "npzoo/models/applications/tables/hidden_thirds.h"
@@ -58,48 +59,6 @@ LocalOptions local_options(const FillOptions& options, const TrainingRange& rang
       .largest_context = range.max_context, .neighbours = std::min(usual.neighbours, range.max_context), .turn = turn};
 }
 
-/// Answers of series on a calendar.
-struct CalendarAnswers {
-  std::vector<TableEnd> ends{};
-  std::vector<EndScore> scores{};
-  std::vector<SeasonalHoles> holes{};
-  std::vector<Warning> warnings{};
-};
-
-/// Whether series of this table can have a calendar, ends and seasons.
-bool has_calendar(const TrainedModel& trained, const CompleteData& c, const FillOptions& options) {
-  return c.data.dim_x == 1 && trained.model->dim_y() == 1 && options.standardise &&
-         trained.checkpoint.run.protocol.data->application() == Application::tables;
-}
-
-/// Forecasts the ends of series in `columns`, fills holes of those with a season, and scores such forecasts if the
-/// options ask for it. `question` has transformed values.
-CalendarAnswers answer_by_calendar(const TrainedModel& trained, const CompleteData& c, const TableQuestion& question,
-                                   const FillOptions& options, SeriesOptions series, const LocalOptions& local,
-                                   std::vector<PredictedColumn>& columns) {
-  if (!has_calendar(trained, c, options)) {
-    check(options.periods.empty() && !options.check_ends,
-          "[predict] a period or a check of forecasts found, expected one input and weights for tables");
-    return {};
-  }
-  series.quantiles.clear();
-  series.samples = 0;
-  const TrainingRange range = trained.checkpoint.run.protocol.data->training_range();
-  const SeriesPredictor predictor(*trained.model, range, series);
-  const ColumnForm form = c.data.x_forms.empty() ? ColumnForm() : c.data.x_forms[0];
-  const SeriesOfCalendar all = find_regular_series(question, form, options.periods);
-  CalendarAnswers found;
-  if (options.combine_ends) {
-    found.holes = fill_seasonal_holes(predictor, all.regular, question,
-                                      {.local = local, .quantiles = options.quantiles, .seed = series.seed}, columns);
-    found.ends = forecast_table_ends(predictor, all.regular, question,
-                                     {.quantiles = options.quantiles, .seed = series.seed}, columns);
-    found.warnings = calendar_warnings(all, question, form);
-  }
-  if (options.check_ends) found.scores = check_table_ends(predictor, all.regular);
-  return found;
-}
-
 /// Finds the rows whose figures are all finite.
 void find_answered(FillResult& result) {
   const std::size_t rows = result.columns.front().mean.size();
@@ -118,36 +77,6 @@ void find_answered(FillResult& result) {
     result.first_unanswered = static_cast<std::int64_t>(row);
     result.first_odd = *odd;
   }
-}
-
-/// "a season of 12 steps", "seasons of 24 and 168 steps".
-std::string season_text(std::span<const double> periods) {
-  std::vector<std::string> texts;
-  for (const double p : periods) texts.push_back(fmt::format("{:.6g}", p));
-  return fmt::format("{} of {} steps", texts.size() == 1 ? "a season" : "seasons", fmt::join(texts, " and "));
-}
-
-/// Adds the seasons that forecasts and holes use. The lines about many series have the first one's.
-void describe_seasons(FillResult& result) {
-  const auto describe = [&](const char* what, const auto& series, const auto& periods_of) {
-    std::int64_t seasonal = 0;
-    std::string first;
-    for (const auto& s : series) {
-      const std::vector<double>& periods = periods_of(s);
-      if (!periods.empty() && seasonal++ == 0) first = season_text(periods);
-    }
-    if (seasonal == 0) return;
-    result.report.notes.push_back(series.size() == 1
-                                      ? fmt::format("{}: {}", what, first)
-                                      : fmt::format("{} of {} of {} series: {}", what, seasonal, series.size(),
-                                                    seasonal == 1 ? first : first + " in the first one"));
-  };
-  describe("ends", result.ends, [](const TableEnd& e) -> const std::vector<double>& { return e.forecast.periods; });
-  describe("holes", result.holes, [](const SeasonalHoles& h) -> const std::vector<double>& { return h.periods; });
-  if (result.holes.size() == 1)
-    result.report.notes.back() += fmt::format(
-        ", which counts {:.0f} % (by {} hidden values)", 100 * result.holes[0].share,
-        result.holes[0].hidden);
 }
 
 Warning no_prediction(const FillResult& result) {
@@ -254,9 +183,8 @@ FillResult fill_plain(const TrainedModel& trained, const CompleteData& c, const 
   quiet.quantiles.clear();
   quiet.samples = 0;
   TableQuestion question = c.question;
-  const TransformedValues values =
-      transform_values(options.transform, options.standardise, SeriesPredictor(*trained.model, range, quiet), local,
-                       question);
+  const TransformedValues values = transform_values(options.transform, options.standardise,
+                                                    SeriesPredictor(*trained.model, range, quiet), local, question);
   TableAnswer answer =
       predict_table(SeriesPredictor(*trained.model, range, series), local, range, c.data.dim_x, question);
   if (FarPoints& far = answer.tally.far_values; far.points > 0)

@@ -241,8 +241,7 @@ FillTables read_fill_tables(TablesToFill tables) {
     read.observed = read_numbers(read.table, read.columns, {read.columns.values, tables.complete, {}});
     check_observed(read, pooled);
     read.groups = read.observed.groups;
-    if (complete)
-      read.nothing_to_do = lead_on(read, far_number_hint(read.table, read.columns.values), tables.command);
+    if (complete) read.nothing_to_do = lead_on(read, far_number_hint(read.table, read.columns.values), tables.command);
     check(!complete || tables.may_be_complete, "[predict] {}", read.nothing_to_do);
     if (tables.added.any()) {
       add_rows(read, tables.added);

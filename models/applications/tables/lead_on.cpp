@@ -95,9 +95,9 @@ std::optional<std::string> step_of(const FillTables& tables) {
   const std::vector<TimeSeries> series = regular_series(tables);
   if (series.empty()) return {};
   const TimeSeries& first = series.front();
-  const bool named = first.time_form.kind == ColumnForm::Kind::time &&
-                     (std::holds_alternative<EqualSteps>(first.calendar->rule()) ||
-                      std::holds_alternative<CalendarStep>(first.calendar->rule()));
+  const bool named =
+      first.time_form.kind == ColumnForm::Kind::time && (std::holds_alternative<EqualSteps>(first.calendar->rule()) ||
+                                                         std::holds_alternative<CalendarStep>(first.calendar->rule()));
   return named ? name_of_step(first).unit : first.calendar->description();
 }
 

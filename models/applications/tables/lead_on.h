@@ -25,8 +25,8 @@ std::optional<std::string> step_of(const FillTables& tables);
 /// "6 of 96 hours have no row".
 std::string text(const AbsentRows& absent);
 
-/// Says that nothing is missing, and how to predict more from these tables. `hint` follows the first sentence; `command`
-/// writes a command line with more flags.
+/// Says that nothing is missing, and how to predict more from these tables. `hint` follows the first sentence;
+/// `command` writes a command line with more flags.
 std::string lead_on(const FillTables& tables, const std::string& hint,
                     const std::function<std::string(const std::string& flags)>& command);
 

@@ -53,7 +53,8 @@ OwnRows::OwnRows(const FillTables& tables) : tables_(tables), format_(tables.tab
   if (!split) names_.push_back(c.date_name());
   if (!c.group.empty())
     group_names_ = npzoo::group_names(c.group, [&](const std::string& n) { return format_.find(n).has_value(); });
-  for (const std::vector<std::int64_t>& rows : rows_of_groups(tables)) first_rows_.push_back(rows.empty() ? 0 : rows[0]);
+  for (const std::vector<std::int64_t>& rows : rows_of_groups(tables))
+    first_rows_.push_back(rows.empty() ? 0 : rows[0]);
   const auto is_written = [&](const std::string& name) {
     return std::ranges::count(group_names_, name) > 0 || std::ranges::count(c.inputs, name) > 0 ||
            (split && std::ranges::count(c.date, name) > 0);

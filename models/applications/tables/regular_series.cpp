@@ -52,7 +52,8 @@ std::vector<KnownValue> known_values(const TableQuestion& q, std::size_t column,
   for (const std::int64_t i : rows)
     if (const double y = q.y[column][static_cast<std::size_t>(i)]; !std::isnan(y))
       all.push_back({q.x[static_cast<std::size_t>(i)], y});
-  std::ranges::sort(all, [](const KnownValue& a, const KnownValue& b) { return a.x < b.x || (a.x == b.x && a.y < b.y); });
+  std::ranges::sort(all,
+                    [](const KnownValue& a, const KnownValue& b) { return a.x < b.x || (a.x == b.x && a.y < b.y); });
   std::vector<KnownValue> means;
   for (auto at = all.begin(); at != all.end();) {
     const auto end = std::find_if(at, all.end(), [at](const KnownValue& v) { return v.x != at->x; });
@@ -93,7 +94,7 @@ void place_rows(const TableQuestion& q, std::span<const std::int64_t> rows, doub
   std::ranges::stable_sort(s.behind, {}, &AskedRow::position);
 }
 
-/// Rows at times at which a series never has a value, and the first of them.
+/// Rows behind the end at times at which a series never has a value, and the first of them.
 struct ClosedRows {
   std::int64_t count = 0;
   double first = 0;
@@ -101,9 +102,8 @@ struct ClosedRows {
 
 ClosedRows closed_rows(const RegularSeries& s, const TableQuestion& q) {
   ClosedRows closed;
-  for (const auto* rows : {&s.behind, &s.inside})
-    for (const AskedRow& r : *rows)
-      if (r.closed && closed.count++ == 0) closed.first = q.targets[static_cast<std::size_t>(r.row)];
+  for (const AskedRow& r : s.behind)
+    if (r.closed && closed.count++ == 0) closed.first = q.targets[static_cast<std::size_t>(r.row)];
   return closed;
 }
 
@@ -191,11 +191,12 @@ std::vector<Warning> calendar_warnings(const SeriesOfCalendar& series, const Tab
                                moved == 1 ? "1 time is" : fmt::format("{} times are", moved),
                                first_moved->calendar.description(), *first_moved->furthest)});
   if (closed.count > 0)
-    all.push_back({"closed times",
-                   fmt::format("{} at times at which the series never has a value, such as {} (its steps are {}): {}",
-                               closed.count == 1 ? "1 row is" : fmt::format("{} rows are", closed.count),
-                               form.text(closed.first), first_closed->calendar.description(),
-                               "predicted from neighbouring times, with a std that includes the spread of the season")});
+    all.push_back(
+        {"closed times",
+         fmt::format("{} at times at which the series never has a value, such as {} (its steps are {}): {}",
+                     closed.count == 1 ? "1 row is" : fmt::format("{} rows are", closed.count), form.text(closed.first),
+                     first_closed->calendar.description(),
+                     "predicted from neighbouring times, with a std that includes the spread of the season")});
   if (irregular > 0 && form.kind == ColumnForm::Kind::time)
     all.push_back(
         {"weights alone",

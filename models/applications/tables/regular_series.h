@@ -21,17 +21,17 @@ struct AskedRow {
 
 /// A series of a table with one input, on its calendar.
 struct RegularSeries {
-  std::size_t column = 0;             // of the value
-  std::int64_t group = 0;             // its number
-  SeriesCalendar calendar;            // found from the known values alone
-  std::vector<double> y{};            // (steps) up to the last known value, NaN where missing; means of equal times
-  std::vector<double> likely{};       // periods of the calendar, in steps
-  std::vector<double> given{};        // periods that the caller gives, ascending; empty: none
-  std::vector<AskedRow> inside{};     // rows between the first and the last known value, at steps without one
-  std::vector<AskedRow> behind{};     // rows behind the last known value
-  ValueTransform transform{};         // from `y` to values: the question's, or the floor of values that are often 0
-  std::int64_t averaged = 0;          // known values at a time that another one has
-  std::int64_t moved = 0;             // times that are not on their step
+  std::size_t column = 0;                 // of the value
+  std::int64_t group = 0;                 // its number
+  SeriesCalendar calendar;                // found from the known values alone
+  std::vector<double> y{};                // (steps) up to the last known value, NaN where missing; means of equal times
+  std::vector<double> likely{};           // periods of the calendar, in steps
+  std::vector<double> given{};            // periods that the caller gives, ascending; empty: none
+  std::vector<AskedRow> inside{};         // rows between the first and the last known value, at steps without one
+  std::vector<AskedRow> behind{};         // rows behind the last known value
+  ValueTransform transform{};             // from `y` to values: the question's, or the floor of values that are often 0
+  std::int64_t averaged = 0;              // known values at a time that another one has
+  std::int64_t moved = 0;                 // times that are not on their step
   std::optional<std::string> furthest{};  // the text of the one that is furthest from it
 
   std::int64_t steps() const { return static_cast<std::int64_t>(y.size()); }
@@ -59,8 +59,8 @@ SeriesOfCalendar find_regular_series(const TableQuestion& question, const Column
 /// The known value of a row, for scores; NaN if there is none.
 double truth_of(const TableQuestion& question, std::size_t column, std::int64_t row);
 
-/// Warns about times that were moved, values that were averaged, rows at times at which a series never has a value, and
-/// series without a calendar.
+/// Warns about times that were moved, values that were averaged, rows behind the end at times at which a series
+/// never has a value, and series without a calendar.
 std::vector<Warning> calendar_warnings(const SeriesOfCalendar& series, const TableQuestion& question,
                                        const ColumnForm& form);
 

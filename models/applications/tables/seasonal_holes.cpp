@@ -20,9 +20,9 @@ constexpr std::int64_t kMostSteps = 20000;
 /// What is asked of a series at some positions, and two answers: from the values, and from those without a season.
 struct HoleQuestion {
   std::size_t series = 0;
-  std::vector<double> y;           // of each step, NaN where missing or hidden
-  std::vector<double> positions;   // that are asked
-  std::vector<double> truth{};     // at these; empty: they are holes
+  std::vector<double> y;          // of each step, NaN where missing or hidden
+  std::vector<double> positions;  // that are asked
+  std::vector<double> truth{};    // at these; empty: they are holes
   std::array<GaussianPath, 2> answers{};
 };
 
@@ -116,7 +116,8 @@ void put_answers(const HoleQuestion& q, const RegularSeries& s, double share, co
                  spread = (1 - share) * plain.std[k] + share * seasonal.std[k];
     const double more =
         question.added_variance.empty() ? 0 : question.added_variance[s.column][static_cast<std::size_t>(r.row)];
-    const RowDistribution d{mean, positive_std(more > 0 ? std::sqrt(spread * spread + more) : spread, mean), s.transform};
+    const RowDistribution d{mean, positive_std(more > 0 ? std::sqrt(spread * spread + more) : spread, mean),
+                            s.transform};
     put(d, r.row, truth_of(question, s.column, r.row), options.quantiles, column);
     Random random = streams.stream({&q.positions[k], 1});
     for (std::size_t i = 0; i < samples; ++i) {

@@ -80,7 +80,9 @@ std::vector<EndScore> check_table_ends(const SeriesPredictor& predictor, std::sp
   const std::vector<EndForecast> forecasts = forecast_ends(predictor, shown);
   std::vector<EndScore> scores;
   for (std::size_t m = 0; m <= kEndMethods; ++m) {
-    const auto path = [m](const EndForecast& f) -> const GaussianPath& { return m == 0 ? f.combined : f.methods[m - 1]; };
+    const auto path = [m](const EndForecast& f) -> const GaussianPath& {
+      return m == 0 ? f.combined : f.methods[m - 1];
+    };
     if (std::ranges::any_of(forecasts, [&](const EndForecast& f) { return path(f).mean.empty(); })) continue;
     EndScore& score = scores.emplace_back();
     score.method = m == 0 ? "combination" : std::string(name_of(static_cast<EndMethod>(m - 1)));

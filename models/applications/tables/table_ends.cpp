@@ -46,9 +46,7 @@ RowDistribution TableEnd::distribution(const GaussianPath& path, std::size_t i) 
           added.empty() ? 0 : added[i]};
 }
 
-double TableEnd::median(const GaussianPath& path, std::size_t i) const {
-  return distribution(path, i).quantile(0.5);
-}
+double TableEnd::median(const GaussianPath& path, std::size_t i) const { return distribution(path, i).quantile(0.5); }
 
 std::vector<double> slope_normals(const PlaceSamples& streams, std::int64_t sample, std::size_t count) {
   const auto number = static_cast<double>(sample);
@@ -103,7 +101,8 @@ std::vector<TableEnd> forecast_table_ends(const SeriesPredictor& predictor, std:
       end.rows.push_back(r.row);
       end.ahead.push_back(r.position - static_cast<double>(s.steps() - 1));
       end.closed.push_back(r.closed);
-      if (!q.added_variance.empty()) end.variance.push_back(q.added_variance[s.column][static_cast<std::size_t>(r.row)]);
+      if (!q.added_variance.empty())
+        end.variance.push_back(q.added_variance[s.column][static_cast<std::size_t>(r.row)]);
     }
     if (std::ranges::find(end.closed, true) != end.closed.end()) end.spread = spread_of(s.y, end.forecast.periods);
     PredictedColumn& column = columns[end.column];

@@ -22,8 +22,8 @@ struct TransformOptions {
   bool any() const;
 };
 
-/// The usual options for values (NaN where missing): counts if they are whole numbers, none is negative, a tenth is 0 and
-/// some are above 1. Their scale is a root if a third is 0. Otherwise no wish.
+/// The usual options for values (NaN where missing): counts if they are whole numbers, none is negative, a tenth is 0
+/// and some are above 1. Their scale is a root if a third is 0. Otherwise no wish.
 TransformOptions usual_transform(std::span<const double> values);
 
 /// The names of kinds: none, log, sqrt, logit. Throws Error for any other.
