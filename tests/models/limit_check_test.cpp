@@ -67,7 +67,7 @@ TEST_CASE("limits: an answer without quantiles is checked by its bounds, and has
   std::vector<double> x, y;
   for (int i = 0; i < 40; ++i) {
     x.push_back(i);
-    y.push_back(i % 7 == 3 ? std::numeric_limits<double>::quiet_NaN() : i % 5 == 0 ? 4.0 : 0.0);
+    y.push_back(i % 7 == 3 ? std::numeric_limits<double>::quiet_NaN() : i % 5 == 0 ? 4.5 : 0.0);
   }
   const FillData data{.x = x, .values = {y}};
   const FillResult found = fill("", data), printed = fill("", data, {.quantiles = {0.5, 0.025}});

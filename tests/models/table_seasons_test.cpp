@@ -225,20 +225,32 @@ TEST_CASE("every transform answers holes and ends with every kind of calendar") 
       }
 }
 
-TEST_CASE("whole numbers that are often 0 are counts by themselves, and the answer says so") {
+TEST_CASE("whole numbers that are often 0 are forecast as counts, and the answer says so") {
   Rows rows;
   Random random(10);
   for (int t = 0; t < 90; ++t) rows.add(t, random.uniform() < 0.5 ? 0 : 1 + std::floor(5 * random.uniform()), t >= 80);
   const FillResult result = fill(weights_of_tables(), rows.data({}), {.quantiles = {0.05, 0.9}});
-  CHECK(result.transforms[0].counts);
-  for (const double q : result.columns[0].quantiles) CHECK((q >= 0 && q == std::floor(q)));
-  CHECK(std::ranges::any_of(result.report.comments(),
-                            [](const std::string& line) { return line.starts_with("limits: "); }));
+  REQUIRE(result.ends.size() == 1);
+  CHECK(result.ends[0].transform.counts);
+  for (std::size_t i = 160; i < 180; ++i) {
+    const double q = result.columns[0].quantiles[i];
+    CHECK((q >= 0 && q == std::floor(q)));
+  }
+  CHECK(std::ranges::any_of(result.report.comments(), [](const std::string& line) {
+    return line.starts_with("ends: 1 of 1 series are forecast as counts");
+  }));
   const FillResult plain =
       fill(weights_of_tables(), rows.data({}), {.transform = {.kind = ValueTransform::Kind::none}});
-  CHECK_FALSE(plain.transforms[0].counts);
-  CHECK(usual_transform(std::vector<double>{0, 1, 0, 1, 1}).counts == false);
-  CHECK(usual_transform(std::vector<double>{0, 2.5, 0}).counts == false);
-  CHECK(usual_transform(std::vector<double>{0, -2, 0}).counts == false);
-  CHECK(usual_transform(std::vector<double>{0, 2, 3, 1, 1}).kind == ValueTransform::Kind::none);
+  CHECK_FALSE(plain.ends[0].transform.counts);
+  const auto repeated = [](std::vector<double> some) {
+    std::vector<double> all;
+    for (int i = 0; i < 5; ++i) all.insert(all.end(), some.begin(), some.end());
+    return usual_transform(all);
+  };
+  CHECK_FALSE(repeated({0, 1, 0, 1, 1}).counts);
+  CHECK_FALSE(repeated({0, 2.5, 0, 1, 1}).counts);
+  CHECK_FALSE(repeated({0, -2, 0, 1, 1}).counts);
+  CHECK_FALSE(usual_transform(std::vector<double>{0, 2, 3, 1, 1}).counts);  // too few
+  CHECK(repeated({0, 2, 3, 1, 1}).kind == ValueTransform::Kind::none);
+  CHECK(repeated({0, 2, 3, 0, 1}).kind == ValueTransform::Kind::sqrt);
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "npzoo/engine/error.h"
 
 namespace npzoo {
@@ -36,7 +38,8 @@ CalendarAnswers answer_by_calendar(const TrainedModel& trained, const CompleteDa
   const TrainingRange range = trained.checkpoint.run.protocol.data->training_range();
   const SeriesPredictor predictor(*trained.model, range, series);
   const ColumnForm form = c.data.x_forms.empty() ? ColumnForm() : c.data.x_forms[0];
-  const SeriesOfCalendar all = find_regular_series(question, form, options.periods);
+  const bool wished = options.transform.any() || options.transform.kind;
+  const SeriesOfCalendar all = find_regular_series(question, form, options.periods, !wished);
   CalendarAnswers found;
   if (options.combine_ends) {
     found.holes = fill_seasonal_holes(predictor, all.regular, question,
@@ -63,6 +66,12 @@ void describe_seasons(FillResult& result) {
                                       : fmt::format("{} of {} of {} series: {}", what, seasonal, series.size(),
                                                     seasonal == 1 ? first : first + " in the first one"));
   };
+  const auto counts = std::ranges::count_if(result.ends, [](const TableEnd& e) { return e.transform.counts; });
+  if (counts > 0 && std::ranges::none_of(result.transforms, &ValueTransform::counts))
+    result.report.notes.push_back(
+        fmt::format("ends: {} of {} series are forecast as counts, whole numbers that are "
+                    "often 0; --transform none forecasts any numbers",
+                    counts, result.ends.size()));
   describe("ends", result.ends, [](const TableEnd& e) -> const std::vector<double>& { return e.forecast.periods; });
   describe("holes", result.holes, [](const SeasonalHoles& h) -> const std::vector<double>& { return h.periods; });
   if (result.holes.size() == 1)

@@ -30,16 +30,12 @@ struct TransformedValues {
   std::vector<std::vector<double>> columns{};  // of those with a transform; empty for the others
 };
 
-/// Without a wish the values decide (see usual_transform), unless they are used as they are.
-TransformedValues transform_values(const TransformOptions& options, bool standardised, const SeriesPredictor& predictor,
+TransformedValues transform_values(const TransformOptions& options, const SeriesPredictor& predictor,
                                    const LocalOptions& local, TableQuestion& question) {
   TransformedValues all;
-  for (std::size_t v = 0; v < question.y.size(); ++v) {
-    const bool wished = options.any() || options.kind || !standardised;
+  for (std::size_t v = 0; v < question.y.size(); ++v)
     all.transforms.push_back(options.automatic ? choose_transform(options, question, v, predictor, local)
-                                               : named_transform(wished ? options : usual_transform(question.y[v]),
-                                                                 question.y[v], question.y_names[v]));
-  }
+                                               : named_transform(options, question.y[v], question.y_names[v]));
   if (std::ranges::none_of(all.transforms, &ValueTransform::active)) return all;
   question.transforms = all.transforms;
   for (std::size_t v = 0; v < question.y.size(); ++v) {
@@ -183,8 +179,8 @@ FillResult fill_plain(const TrainedModel& trained, const CompleteData& c, const 
   quiet.quantiles.clear();
   quiet.samples = 0;
   TableQuestion question = c.question;
-  const TransformedValues values = transform_values(options.transform, options.standardise,
-                                                    SeriesPredictor(*trained.model, range, quiet), local, question);
+  const TransformedValues values =
+      transform_values(options.transform, SeriesPredictor(*trained.model, range, quiet), local, question);
   TableAnswer answer =
       predict_table(SeriesPredictor(*trained.model, range, series), local, range, c.data.dim_x, question);
   if (FarPoints& far = answer.tally.far_values; far.points > 0)

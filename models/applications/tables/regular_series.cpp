@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "npzoo/engine/error.h"
+#include "npzoo/models/applications/tables/transform_choice.h"
 
 namespace npzoo {
 
@@ -73,6 +74,16 @@ ValueTransform floor_of(std::span<const KnownValue> known) {
   return {.low = !negative && kOften * zeros >= std::ssize(known) ? 0 : -std::numeric_limits<double>::infinity()};
 }
 
+/// Transforms the values of a series of a column without a transform.
+void take_own_transform(std::span<const KnownValue> known, const std::string& name, bool usual, RegularSeries& s) {
+  s.transform = floor_of(known);
+  if (!usual) return;
+  const TransformOptions options = usual_transform(s.y);
+  if (!options.any()) return;
+  s.transform = named_transform(options, s.y, name);
+  for (double& y : s.y) y = std::isnan(y) ? y : s.transform.forward(y);
+}
+
 /// Puts the rows that are asked to the steps without a known value. If times of the series are between steps, so may
 /// these be, and the nearest step is theirs.
 void place_rows(const TableQuestion& q, std::span<const std::int64_t> rows, double last, RegularSeries& s) {
@@ -118,7 +129,7 @@ std::int64_t RegularSeries::known() const {
 }
 
 SeriesOfCalendar find_regular_series(const TableQuestion& q, const ColumnForm& form,
-                                     std::span<const std::string> periods) {
+                                     std::span<const std::string> periods, bool usual) {
   constexpr std::int64_t kFewest = 8;
   const auto groups = static_cast<std::size_t>(q.group_count);
   std::vector<std::vector<std::int64_t>> observed(groups), asked(groups);
@@ -148,7 +159,10 @@ SeriesOfCalendar find_regular_series(const TableQuestion& q, const ColumnForm& f
       for (const CalendarPeriod& p : s.calendar.periods()) s.likely.push_back(p.steps);
       for (const std::string& text : periods) s.given.push_back(period_in_steps(text, s.calendar));
       std::ranges::sort(s.given);
-      s.transform = q.transforms.empty() || !q.transforms[column].active() ? floor_of(known) : q.transforms[column];
+      if (q.transforms.empty() || !q.transforms[column].active())
+        take_own_transform(known, q.y_names[column], usual, s);
+      else
+        s.transform = q.transforms[column];
       const auto rows = std::ranges::count_if(
           observed[g], [&](std::int64_t i) { return !std::isnan(q.y[column][static_cast<std::size_t>(i)]); });
       s.averaged = rows - std::ssize(known);

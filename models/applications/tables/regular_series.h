@@ -52,9 +52,10 @@ struct SeriesOfCalendar {
 
 /// Finds the calendars of the series of a question with one input. A series qualifies if it has at least eight known
 /// values whose times have steps (see place_on_calendar). `periods` are steps ("12") or, of dates, times ("1y", "3m",
-/// "7d", "24h"). Throws Error for a period with an unknown unit or below two steps.
+/// "7d", "24h"). `usual`: series of a column without a transform have that of usual_transform. Throws Error for a
+/// period with an unknown unit or below two steps.
 SeriesOfCalendar find_regular_series(const TableQuestion& question, const ColumnForm& form,
-                                     std::span<const std::string> periods);
+                                     std::span<const std::string> periods, bool usual);
 
 /// The known value of a row, for scores; NaN if there is none.
 double truth_of(const TableQuestion& question, std::size_t column, std::int64_t row);

@@ -160,7 +160,7 @@ bool TransformOptions::any() const {
 }
 
 TransformOptions usual_transform(std::span<const double> values) {
-  constexpr std::int64_t kOften = 10, kMostly = 3;  // one in so many
+  constexpr std::int64_t kFewest = 20, kOften = 10, kMostly = 3;  // one in so many is 0
   std::int64_t known = 0, zeros = 0, above_one = 0;
   for (const double y : values) {
     if (std::isnan(y)) continue;
@@ -169,7 +169,7 @@ TransformOptions usual_transform(std::span<const double> values) {
     zeros += y == 0;
     above_one += y > 1;
   }
-  if (above_one == 0 || kOften * zeros < known) return {};
+  if (known < kFewest || above_one == 0 || kOften * zeros < known) return {};
   return {.kind = kMostly * zeros < known ? Kind::none : Kind::sqrt, .counts = true};
 }
 
