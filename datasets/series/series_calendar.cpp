@@ -17,6 +17,8 @@ template <typename... F>
 struct Overloaded : F... {
   using F::operator()...;
 };
+template <typename... F>
+Overloaded(F...) -> Overloaded<F...>;
 
 /// Places times by a rule whose place 0 is the first time; none if they do not fit.
 std::optional<PlacedTimes> placed(std::span<const double> times, SeriesCalendar calendar) {

@@ -23,7 +23,7 @@ RowNumbers together(const RowNumbers& a, const RowNumbers& b) {
   for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = std::uint64_t{a.of_rows[i]} * b.count + b.of_rows[i];
   std::vector<std::uint64_t> different = keys;
   std::ranges::sort(different);
-  different.erase(std::ranges::unique(different).begin(), different.end());
+  different.erase(std::unique(different.begin(), different.end()), different.end());
   RowNumbers both{std::vector<std::uint32_t>(keys.size()), different.size()};
   for (std::size_t i = 0; i < keys.size(); ++i)
     both.of_rows[i] = static_cast<std::uint32_t>(std::ranges::lower_bound(different, keys[i]) - different.begin());
@@ -45,7 +45,7 @@ RowNumbers numbers_of_places(const RowKeys& rows, std::size_t width) {
     std::vector<double> different;
     for (std::size_t i = 0; i < count; ++i) different.push_back(rows.x[i * width + d] + 0.0);  // −0 is 0
     std::ranges::sort(different);
-    different.erase(std::ranges::unique(different).begin(), different.end());
+    different.erase(std::unique(different.begin(), different.end()), different.end());
     RowNumbers one{std::vector<std::uint32_t>(count), different.size()};
     for (std::size_t i = 0; i < count; ++i)
       one.of_rows[i] = static_cast<std::uint32_t>(std::ranges::lower_bound(different, rows.x[i * width + d] + 0.0) -

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ranges>
 
 #include "npzoo/datasets/tables/table.h"
 #include "npzoo/datasets/tables/text_parts.h"
@@ -155,8 +154,8 @@ std::optional<DateParts> Table::date_parts(std::span<const std::size_t> columns,
     for (std::size_t i = 0; i < columns.size(); ++i)
       if (!parser.is_missing(parts[i])) scans[i].add(parts[i]);
   }
-  const bool fits = std::ranges::all_of(std::views::iota(std::size_t{0}, columns.size()),
-                                        [&](std::size_t i) { return i < usual.size() && scans[i].may_be(usual[i]); });
+  bool fits = columns.size() <= usual.size();
+  for (std::size_t i = 0; fits && i < columns.size(); ++i) fits = scans[i].may_be(usual[i]);
   return fits ? std::optional(usual) : parts_of_date(names, scans);
 }
 

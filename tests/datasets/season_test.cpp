@@ -4,6 +4,7 @@
 
 #include <array>
 #include <chrono>
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>

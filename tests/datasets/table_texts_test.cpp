@@ -86,7 +86,8 @@ TEST_CASE("numbers: what a text shows about the decimal sign") {
                                                      {".", no_number},
                                                      {"", no_number},
                                                      {"12 %", no_number}}) {
-    CAPTURE(text);
+    const std::string captured(text);
+    CAPTURE(captured);
     CHECK(decimal_evidence(text) == shown);
   }
 }
@@ -165,7 +166,8 @@ TEST_CASE("date codes: each is read as its ISO date, or not at all") {
                                                         {"31feb2024", "none"},
                                                         {"2024", "none"},
                                                         {"ABC2024", "none"}}) {
-    CAPTURE(text);
+    const std::string captured(text);
+    CAPTURE(captured);
     CHECK(shown(parse_date_code(text)) == expected);
   }
 }
@@ -214,7 +216,8 @@ TEST_CASE("clocks: times of day as ISO 8601 writes them") {
                                                         {"0100", ""},
                                                         {"x", ""},
                                                         {"", ""}}) {
-    CAPTURE(text);
+    const std::string captured(text);
+    CAPTURE(captured);
     CHECK(iso_clock(text) == expected);
   }
   constexpr double kSecond = 1e9;

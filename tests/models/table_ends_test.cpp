@@ -113,7 +113,8 @@ TEST_CASE("the end of a series behind a long gap is forecast without scores of h
 
 TEST_CASE("the forecast of a series of one value allows for the rounding of that value") {
   for (const auto& [value, decimals] : {std::pair{7.5, 1}, {1200.0, 0}, {0.0, 0}, {-0.0625, 4}}) {
-    CAPTURE(value);
+    const double captured = value;
+    CAPTURE(captured);
     std::vector<double> x, y;
     for (int t = 0; t < 30; ++t) {
       x.push_back(t);

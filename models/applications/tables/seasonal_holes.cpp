@@ -32,7 +32,7 @@ std::vector<std::int64_t> hole_steps(const RegularSeries& s) {
   for (const AskedRow& r : s.inside)
     if (!r.closed) steps.push_back(std::min<std::int64_t>(std::llround(r.position), s.steps() - 1));
   std::ranges::sort(steps);
-  steps.erase(std::ranges::unique(steps).begin(), steps.end());
+  steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
   return steps;
 }
 
