@@ -302,8 +302,8 @@ ColumnChoice choose_series(Table& table, const ColumnChoice& wishes, std::option
     choice.inputs = choose_series_inputs(table, choice, dim_x, command);
   if (choice.values.empty()) choice.values = open_values(facts_of(table), choice, false);
   check(!choice.values.empty(),
-        "[columns] {} has no column of numbers besides the inputs {}, expected --inputs and --values to name them",
-        table.format().name(), quoted_list(choice.inputs));
+        "[columns] {} has no column of numbers besides the inputs {}, expected --inputs and --values to name them{}",
+        table.format().name(), quoted_list(choice.inputs), odd_cell(table, choice));
   return choice;
 }
 

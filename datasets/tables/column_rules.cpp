@@ -31,19 +31,34 @@ bool has_word(std::string_view name, std::span<const std::string_view> words) {
 
 }  // namespace
 
+namespace {
+
+constexpr auto kCoordinatePairs = std::to_array<std::array<std::string_view, 2>>({{"lon", "lat"},
+                                                                                  {"lng", "lat"},
+                                                                                  {"long", "lat"},
+                                                                                  {"longitude", "latitude"},
+                                                                                  {"x", "y"},
+                                                                                  {"x1", "x2"},
+                                                                                  {"easting", "northing"},
+                                                                                  {"east", "north"}});
+
+std::string in_small_letters(std::string name) {
+  std::ranges::transform(name, name.begin(), small_letter);
+  return name;
+}
+
+/// Whether a column may be one of two coordinates.
+bool may_be_coordinate(const std::string& name) {
+  const std::string small = in_small_letters(name);
+  return std::ranges::any_of(kCoordinatePairs, [&](const auto& pair) { return small == pair[0] || small == pair[1]; });
+}
+
+}  // namespace
+
 bool are_coordinates(const std::vector<std::string>& names) {
-  constexpr auto kPairs = std::to_array<std::array<std::string_view, 2>>({{"lon", "lat"},
-                                                                          {"lng", "lat"},
-                                                                          {"long", "lat"},
-                                                                          {"longitude", "latitude"},
-                                                                          {"x", "y"},
-                                                                          {"x1", "x2"},
-                                                                          {"easting", "northing"},
-                                                                          {"east", "north"}});
   if (names.size() != 2) return false;
-  std::array<std::string, 2> small = {names[0], names[1]};
-  for (std::string& name : small) std::ranges::transform(name, name.begin(), small_letter);
-  return std::ranges::any_of(kPairs, [&](const auto& pair) {
+  const std::array<std::string, 2> small = {in_small_letters(names[0]), in_small_letters(names[1])};
+  return std::ranges::any_of(kCoordinatePairs, [&](const auto& pair) {
     return (small[0] == pair[0] && small[1] == pair[1]) || (small[0] == pair[1] && small[1] == pair[0]);
   });
 }
@@ -137,10 +152,11 @@ OpenInputs open_inputs(std::span<const ColumnFacts> columns, const ColumnChoice&
 }
 
 std::vector<std::string> coordinates_among(std::span<const std::string> names) {
-  std::vector<std::string> found;
-  for (std::size_t i = 0; i < names.size(); ++i)
-    for (std::size_t j = i + 1; j < names.size(); ++j) {
-      std::vector<std::string> pair{names[i], names[j]};
+  std::vector<std::string> some, found;
+  std::ranges::copy_if(names, std::back_inserter(some), may_be_coordinate);
+  for (std::size_t i = 0; i < some.size(); ++i)
+    for (std::size_t j = i + 1; j < some.size(); ++j) {
+      std::vector<std::string> pair{some[i], some[j]};
       if (!are_coordinates(pair)) continue;
       if (!found.empty()) return {};
       found = std::move(pair);

@@ -324,7 +324,6 @@ def refused():
     yield "day,rate\n1,2020-01-01\n2,\n", '[predict] {}: column "rate" holds dates, expected numbers to predict', NAMED
     # Columns.
     nothing = "[columns] {} has no column of numbers with some missing, expected rows to fill and --values, or --targets"
-    yield "day,rate\n1,2\n2,3\n", nothing, ()
     yield "day,rate\n", nothing, ()
     yield "day,rate\n1,\n2,\n", '[columns] {} has no value in "rate", expected some rows with one', ()
     yield "day,rate\n1,\n2,\n", '[predict] {} has no value in "rate", expected some rows with one', NAMED
@@ -334,8 +333,8 @@ def refused():
     yield "day,rate\n,°C\n1,2\n2,\n3,4\n", f"[columns] {{}}: {unit}", ()
     yield "day,rate\nd,°C\n1,2\n2,\n3,4\n4,5\n", f"[columns] {{}}: {unit.replace('°C', 'd').replace('rate', 'day')}", ()
     yield "day,rate\n,°C\n1,2\n2,\n3,4\n", f"[columns] {{}}: {unit}", NAMED
-    yield "day,rate\n1,a\n2,\n", nothing, ()
-    yield "day,rate\n1,2\n2,3\n", '[columns] {} misses no value of "rate", expected rows to fill, or --targets', ("--values", "rate")
+    yield ("day,rate\n1,a\n2,\n",
+           '[columns] {} has no column of numbers besides the inputs "day", expected --inputs and --values to name them', ())
     yield ("rate\n1\nNA\n", "[columns] {} has no column of dates, nor of numbers without a gap, for an input, expected --inputs to "
            "name it", ())
     yield ("a,b,rate\n1,2,3\n2,3,\n", '[columns] {}: "a" and "b" might be inputs, expected --inputs to name the 1 of the model', ())

@@ -120,7 +120,7 @@ std::string lead_on(const FillTables& tables, const std::string& hint,
                              command("--add-rows"));
     const std::int64_t rows =
         tables.table.rows() / static_cast<std::int64_t>(std::max<std::size_t>(1, tables.groups.size()));
-    const std::int64_t horizon = std::clamp<std::int64_t>(rows / 2, 1, step.horizon);
+    const std::int64_t horizon = std::clamp<std::int64_t>(rows / 2, 2, step.horizon);
     return message + fmt::format(". To forecast the next {} {}{}: {}", horizon, step.unit,
                                  tables.groups.empty() ? "" : " of each group",
                                  command(fmt::format("--horizon {}", horizon)));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <unordered_set>
 
 #include "npzoo/datasets/series/season.h"
 #include "npzoo/engine/words.h"
@@ -54,15 +55,15 @@ std::string described_season(const FillTables& tables) {
 
 std::string unused_columns(const FillTables& tables) {
   const ColumnChoice& c = tables.columns;
-  std::vector<std::string> names, used{""};
-  for (const auto* chosen : {&c.inputs, &c.values, &c.covariates, &c.date})
-    used.insert(used.end(), chosen->begin(), chosen->end());
+  std::vector<std::string> names;
+  std::unordered_set<std::string> used{""};
+  for (const auto* chosen : {&c.inputs, &c.values, &c.covariates, &c.date}) used.insert(chosen->begin(), chosen->end());
   if (!c.group.empty())
-    std::ranges::copy(
-        group_names(c.group, [&](const std::string& n) { return tables.table.format().find(n).has_value(); }),
-        std::back_inserter(used));
+    for (std::string& name :
+         group_names(c.group, [&](const std::string& n) { return tables.table.format().find(n).has_value(); }))
+      used.insert(std::move(name));
   for (const std::string& name : tables.table.header())
-    if (std::ranges::count(used, name) == 0) names.push_back(name);
+    if (!used.contains(name)) names.push_back(name);
   return names.empty() ? "" : fmt::format("columns not used: {}", fmt::join(names, ", "));
 }
 
