@@ -254,3 +254,13 @@ TEST_CASE("whole numbers that are often 0 are forecast as counts, and the answer
   CHECK(repeated({0, 2, 3, 1, 1}).kind == ValueTransform::Kind::none);
   CHECK(repeated({0, 2, 3, 0, 1}).kind == ValueTransform::Kind::sqrt);
 }
+
+TEST_CASE("rows far behind an end are left to the weights, with a warning") {
+  Rows rows;
+  for (int t = 0; t < 30; ++t) rows.add(t, t % 5, t >= 28);
+  for (const double at : {400.0, 1e9, 1e300}) rows.add(at, 0, true);
+  const FillResult result = fill(weights_of_tables(), rows.data({}));
+  REQUIRE(result.ends.size() == 1);
+  CHECK(result.ends[0].rows.size() == 2);
+  CHECK(text_of(result, "far rows").starts_with("3 rows are further behind the end than ten times"));
+}

@@ -87,9 +87,14 @@ void take_own_transform(std::span<const KnownValue> known, const std::string& na
 /// Puts the rows that are asked to the steps without a known value. If times of the series are between steps, so may
 /// these be, and the nearest step is theirs.
 void place_rows(const TableQuestion& q, std::span<const std::int64_t> rows, double last, RegularSeries& s) {
-  constexpr double kOnStep = 0.01;
+  constexpr double kOnStep = 0.01, kFurthest = 10;
   for (const std::int64_t i : rows) {
     const double x = q.targets[static_cast<std::size_t>(i)];
+    if (x > last && (x - last) / s.calendar.mean_step() > kFurthest * static_cast<double>(s.steps())) {
+      ++s.far;
+      continue;
+    }
+    if (x < s.calendar.time(0)) continue;
     AskedRow asked{i, s.calendar.position(x)};
     const double nearest = std::round(asked.position);
     if (s.moved > 0 || std::abs(asked.position - nearest) < kOnStep) asked.position = nearest;
@@ -211,6 +216,13 @@ std::vector<Warning> calendar_warnings(const SeriesOfCalendar& series, const Tab
                      closed.count == 1 ? "1 row is" : fmt::format("{} rows are", closed.count), form.text(closed.first),
                      first_closed->calendar.description(),
                      "predicted from neighbouring times, with a std that includes the spread of the season")});
+  std::int64_t far = 0;
+  for (const RegularSeries& s : series.regular) far += s.far;
+  if (far > 0)
+    all.push_back(
+        {"far rows", fmt::format("{} further behind the end than ten times the length of the series: predicted "
+                                 "by the weights alone",
+                                 far == 1 ? "1 row is" : fmt::format("{} rows are", far))});
   if (irregular > 0 && form.kind == ColumnForm::Kind::time)
     all.push_back(
         {"weights alone",

@@ -21,17 +21,18 @@ struct AskedRow {
 
 /// A series of a table with one input, on its calendar.
 struct RegularSeries {
-  std::size_t column = 0;                 // of the value
-  std::int64_t group = 0;                 // its number
-  SeriesCalendar calendar;                // found from the known values alone
-  std::vector<double> y{};                // (steps) up to the last known value, NaN where missing; means of equal times
-  std::vector<double> likely{};           // periods of the calendar, in steps
-  std::vector<double> given{};            // periods that the caller gives, ascending; empty: none
-  std::vector<AskedRow> inside{};         // rows between the first and the last known value, at steps without one
-  std::vector<AskedRow> behind{};         // rows behind the last known value
-  ValueTransform transform{};             // from `y` to values: the question's, or the floor of values that are often 0
-  std::int64_t averaged = 0;              // known values at a time that another one has
-  std::int64_t moved = 0;                 // times that are not on their step
+  std::size_t column = 0;          // of the value
+  std::int64_t group = 0;          // its number
+  SeriesCalendar calendar;         // found from the known values alone
+  std::vector<double> y{};         // (steps) up to the last known value, NaN where missing; means of equal times
+  std::vector<double> likely{};    // periods of the calendar, in steps
+  std::vector<double> given{};     // periods that the caller gives, ascending; empty: none
+  std::vector<AskedRow> inside{};  // rows between the first and the last known value, at steps without one
+  std::vector<AskedRow> behind{};  // rows behind the last known value
+  ValueTransform transform{};      // from `y` to values: the question's, or the floor of values that are often 0
+  std::int64_t averaged = 0;       // known values at a time that another one has
+  std::int64_t moved = 0;          // times that are not on their step
+  std::int64_t far = 0;            // rows more than ten times the series behind its end, which the weights answer
   std::optional<std::string> furthest{};  // the text of the one that is furthest from it
 
   std::int64_t steps() const { return static_cast<std::int64_t>(y.size()); }
