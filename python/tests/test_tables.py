@@ -250,8 +250,8 @@ def test_a_series_with_dates_is_a_table():
 def test_forecasts_keep_within_bounds():
     month = np.arange(40.0)
     sold = np.maximum(np.round(6 * np.sin(month * np.pi / 6)), 0)
-    ahead = npzoo.forecast({"month": month, "sold": sold}, 6, "month", bounds=(0, 5), quantiles=[.05, .95], samples=4)
-    assert min(ahead["q0.05_sold"]) >= 0 and max(ahead["q0.95_sold"]) <= 5
+    ahead = npzoo.forecast({"month": month, "sold": sold}, 6, "month", bounds=(0, 7), quantiles=[.05, .95], samples=4)
+    assert min(ahead["q0.05_sold"]) >= 0 and max(ahead["q0.95_sold"]) <= 7
     counted = npzoo.forecast({"month": month, "sold": sold}, 6, "month", counts=True, quantiles=[.1, .9])
     assert all(value == round(value) for value in counted["q0.9_sold"])
     with pytest.raises(npzoo.InvalidInput, match="2 times of 'ds' repeat, expected one series"):

@@ -70,7 +70,8 @@ TEST_CASE("limits: an answer without quantiles is checked by its bounds, and has
     y.push_back(i % 7 == 3 ? std::numeric_limits<double>::quiet_NaN() : i % 5 == 0 ? 4.5 : 0.0);
   }
   const FillData data{.x = x, .values = {y}};
-  const FillResult found = fill("", data), printed = fill("", data, {.quantiles = {0.5, 0.025}});
+  const FillResult found = fill("", data, {.combine_ends = false}),
+                   printed = fill("", data, {.quantiles = {0.5, 0.025}, .combine_ends = false});
   CHECK(found.quantiles.empty());
   CHECK(found.columns[0].quantiles.empty());
   const auto of = [](const FillResult& result) {
