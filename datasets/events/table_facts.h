@@ -29,7 +29,7 @@ class EventTableFacts {
   std::vector<std::string> mark_names() const;
   /// The mean gap between events of a sequence, to three digits; 0 if there is none.
   double mean_gap() const;
-  /// Where neighbours of a sequence have one time, as after rounding to seconds: how far npzoo moves them apart. 0: no
+  /// How far npzoo moves neighbours of a sequence apart that have one time, as after rounding to seconds. 0: no
   /// two have.
   double least_gap() const;
 

@@ -9,7 +9,7 @@
 
 namespace npzoo {
 
-/// What all cells of a column show together: one cell leaves open what 03/04/2020, 202312 and 1.350 are.
+/// The facts that all cells of a column show together. One cell does not decide what 03/04/2020, 202312 and 1.350 are.
 class ColumnScan {
  public:
   /// Adds a cell that is not missing.

@@ -110,7 +110,7 @@ std::string clock_behind_date(std::string_view text) {
   return pointed ? iso_clock(fmt::format("{}:{}", text.substr(0, point), text.substr(point + 1))) : iso_clock(text);
 }
 
-/// Where the time of day begins in 2020/01/05 13:05, 5.1.2020 13.05.00 and 5 Jan 2020 1 PM; npos without one.
+/// Returns where the time of day begins in 2020/01/05 13:05, 5.1.2020 13.05.00 and 5 Jan 2020 1 PM; npos without one.
 std::size_t time_begin(std::string_view text) {
   const auto is_gap = [](char c) { return c == ' ' || c == 'T' || c == 't'; };
   const std::size_t colon = text.find(':');

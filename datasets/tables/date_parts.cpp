@@ -244,7 +244,7 @@ class PartFinder {
   std::size_t at_ = 0;
 };
 
-/// What the cells of a row give so far.
+/// The parts of a date that the cells of a row have given so far.
 struct RowDate {
   std::optional<DateTime> date;
   int year = 0, month = 1, day = 1;

@@ -11,7 +11,7 @@
 
 namespace npzoo {
 
-/// What a column says about a date that several columns are together.
+/// The part of a date that a column holds, if several columns are a date together.
 enum class DatePart : std::uint8_t {
   none,
   date,
@@ -68,7 +68,7 @@ struct JoinedDate {
 JoinedDate join_date(const DateParts& parts, std::span<const std::string_view> cells, DateOrder order,
                      bool short_years);
 
-/// What a part should be, for messages: "an hour from 0 to 24".
+/// Describes the expected part for messages: "an hour from 0 to 24".
 std::string_view expected_of(DatePart part);
 
 }  // namespace npzoo

@@ -6,7 +6,7 @@
 
 namespace npzoo {
 
-/// What the text of a number shows about the decimal sign of its table.
+/// The evidence that the text of a number has for the decimal sign of its table.
 enum class DecimalEvidence : std::uint8_t {
   no_number,
   whole,            // 950, 1 234

@@ -27,7 +27,7 @@ std::string quoted(const std::string& cell) {
   return text + '"';
 }
 
-/// What columns show about the decimal sign.
+/// The evidence that columns have for the decimal sign.
 class DecimalVotes {
  public:
   explicit DecimalVotes(char separator) : separator_(separator) {}

@@ -90,7 +90,7 @@ class Table {
 
  private:
   explicit Table(const TableFormat& format) : format_(format) {}
-  /// What all cells of each column show. The first call looks at them.
+  /// Returns the facts that all cells of each column show. The first call looks at them.
   const std::vector<ColumnScan>& scans() const;
   /// The decimal sign of columns: as their own numbers show it, else as those of the other columns do.
   CellParser::Decimal decimal_of(std::span<const std::size_t> columns) const;

@@ -6,10 +6,10 @@
 
 namespace npzoo::tools {
 
-/// What a prediction of tables did, in one line: "filled 67 of 336 values of temperature by time".
+/// Describes a prediction of tables in one line: "filled 67 of 336 values of temperature by time".
 std::string summary_of(const FillTables& tables, const FillResult& result);
 
-/// What it would do: "fill 67 of 336 values of temperature by time".
+/// Describes it before it is made: "fill 67 of 336 values of temperature by time".
 std::string plan_of(const FillTables& tables);
 
 }  // namespace npzoo::tools

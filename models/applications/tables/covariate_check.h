@@ -8,7 +8,7 @@
 
 namespace npzoo {
 
-/// What the observed rows leave open about the effects of covariates.
+/// Checks which effects of covariates the observed rows leave open.
 struct CovariateCheck {
   std::vector<Warning> warnings{};
   std::vector<std::string> notes{};

@@ -13,7 +13,7 @@ namespace npzoo {
 
 namespace {
 
-/// What a step is called, and how many of them a forecast is by default.
+/// The name of a step, and the number of steps of a usual forecast.
 struct StepName {
   std::string unit = "steps";
   std::int64_t horizon = 10;

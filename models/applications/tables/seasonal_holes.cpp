@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kMostSteps = 20000;
 
-/// What is asked of a series at some positions, and two answers: from the values, and from those without a season.
+/// A question about a series at some positions, and two answers: from the values, and from those without a season.
 struct HoleQuestion {
   std::size_t series = 0;
   std::vector<double> y;          // of each step, NaN where missing or hidden
