@@ -336,9 +336,14 @@ void check_one_series(Table& table, const ColumnChoice& choice, const RowKeys& r
   const std::string& file = table.format().name();
   const bool dates = form.kind == ColumnForm::Kind::time;
   if (form.clock) check_clock(table, choice, rows);
-  const auto found =
-      series_columns(facts_of(table), choice, rows, [&](std::size_t column) { return table.labels(column); });
+  const auto labels = [&](std::size_t column) { return table.labels(column); };
+  const auto found = series_columns(facts_of(table), choice, rows, labels);
   if (!found) {
+    if (const auto runs = column_of_runs(facts_of(table), choice, rows, labels))
+      fail(
+          "[columns] {} has times that begin anew where {} changes; if it names the series, use --group {}; if all rows "
+          "are one series, use --group none",
+          file, in_quotes(*runs), flag_list({&*runs, 1}));
     const std::vector<double> x(rows.x.begin(), rows.x.end());
     const bool one_date = dates && choice.inputs.size() == 1 && choice.group.empty() && x.size() > 2 &&
                           std::ranges::all_of(x, [&](double at) { return at == x[0]; });

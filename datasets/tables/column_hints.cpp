@@ -82,7 +82,7 @@ std::string far_number_hint(Table& table, std::span<const std::string> columns) 
     std::ranges::copy_if(read[0].values, std::back_inserter(known), [](double y) { return !std::isnan(y); });
     if (const auto far = far_values(known))
       return fmt::format(
-          "; {} is {} in {} row{}, far from all others: if it stands for a missing value, use --missing {}",
+          "; {} is {} in {} row{}, far from all others: use --missing {} if it stands for a missing value",
           in_quotes(name), far->furthest, far->count, far->count == 1 ? "" : "s", far->furthest);
   }
   return "";

@@ -152,6 +152,28 @@ std::string SeriesColumns::text(bool dates) const {
   return fmt::format("{} {} {}", found.places, what, times);
 }
 
+std::optional<std::string> column_of_runs(std::span<const ColumnFacts> columns, const ColumnChoice& choice,
+                                          const RowKeys& rows,
+                                          const std::function<Table::Labels(std::size_t)>& labels) {
+  if (choice.inputs.size() != 1 || !choice.group.empty() || !choice.covariates.empty()) return {};
+  std::vector<std::size_t> falls;
+  for (std::size_t i = 1; i < rows.x.size(); ++i)
+    if (rows.x[i] < rows.x[i - 1]) falls.push_back(i);
+  if (falls.empty() || 2 * falls.size() > rows.x.size()) return {};  // sorted, or backwards
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    const ColumnFacts& column = columns[c];
+    if (column.kind != Kind::text || column.missing > 0 || column.name.empty()) continue;
+    const Table::Labels named = labels(c);
+    if (named.names.size() < 2 || 2 * named.names.size() > rows.x.size()) continue;
+    const auto begins = [&](std::size_t i) { return named.of_rows[i] != named.of_rows[i - 1]; };
+    std::size_t changes = 0;
+    for (std::size_t i = 1; i < rows.x.size(); ++i) changes += begins(i) ? 1 : 0;
+    if (changes + 1 == named.names.size() && 2 * falls.size() > changes && std::ranges::all_of(falls, begins))
+      return column.name;
+  }
+  return {};
+}
+
 std::optional<SeriesColumns> series_columns(std::span<const ColumnFacts> columns, const ColumnChoice& choice,
                                             const RowKeys& rows,
                                             const std::function<Table::Labels(std::size_t)>& labels) {

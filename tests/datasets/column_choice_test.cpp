@@ -247,6 +247,11 @@ TEST_CASE("columns: several columns that tell series apart") {
   CHECK(asked(sales, {{"day"}, {"y"}, "store"}) ==
         R"([columns] t.csv has 12 places twice in a group; if "item" names the series, use --group store,item)" + none);
   CHECK(asked(sales, {{"day"}, {"y"}, "", {"store", "item"}}) == "no error");  // covariates tell them apart
+  const std::string walks = "animal,t,y\na,1,1\na,2,2\na,5,1\nb,1.5,1\nb,3,2\nb,4.5,\n";
+  CHECK(asked(walks, {{"t"}, {"y"}}) ==
+        R"([columns] t.csv has times that begin anew where "animal" changes; if it names the series, use --group animal)" +
+            none);
+  CHECK(asked("kind,t,y\na,1,1\nb,2,2\na,5,1\nb,1.5,1\na,3,2\nb,4.5,\n", {{"t"}, {"y"}}) == "no error");
   CHECK(asked(places, {{"day"}, {"y"}}).find(R"("lat" and "lon" name the series, use --group lat,lon)") !=
         std::string::npos);
   CHECK(
@@ -284,7 +289,7 @@ TEST_CASE("columns: marks of missing values and wide tables have remedies") {
         "--missing '***'");
   TableFile far("t.csv", "x,y\n1,2\n2,-999\n3,4\n4,3\n5,2\n");
   CHECK(far_number_hint(*far, std::vector<std::string>{"y"}) ==
-        R"(; "y" is -999 in 1 row, far from all others: if it stands for a missing value, use --missing -999)");
+        R"(; "y" is -999 in 1 row, far from all others: use --missing -999 if it stands for a missing value)");
   CHECK(refused("place,2018,2019,2020,n\na,1,2,,5\nb,2,3,4,6\n")
             .ends_with(R"("2018", "2019" and "2020" name times: put them into a column of their own, with the values )"
                        "beside them (pandas.melt)"));

@@ -175,7 +175,7 @@ def predict_refuses_wrong_events():
     fail("predict", path, "--checkpoint", weights, "--horizon", 3, naming=["--horizon found", "--samples"])
     fail("predict", path, "--checkpoint", weights, "--truth", path, naming=["--truth", "a TABLE of events alone"])
     fail("predict", write("late.csv", "sequence,time,mark\na,2,0\na,1,0\n"), "--checkpoint", weights, naming=["late.csv:3]", "expected more than 2"])
-    fail("predict", path, "--horizon", 3, naming=["expected --inputs and --values to name them"])
+    fail("predict", path, "--horizon", 3, naming=["begin anew where", "--group sequence"])
 
 
 @case
