@@ -96,7 +96,7 @@ TEST_CASE("covariates: more of them than a third of the rows are all used, in an
       CHECK(first.columns[0].mean[i] == doctest::Approx(10 * table.columns[4][i]).epsilon(0.03));
     for (int turn = 0; turn < 6; ++turn) {
       std::ranges::next_permutation(order);
-      std::ranges::rotate(order, order.begin() + turn % 5);
+      std::rotate(order.begin(), order.begin() + turn % 5, order.end());
       const FillResult other = fill(weights, table.data(order), {.quantiles = {0.1}, .samples = 2});
       CHECK(other.columns[0].mean == first.columns[0].mean);
       CHECK(other.columns[0].std == first.columns[0].std);

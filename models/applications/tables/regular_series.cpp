@@ -66,12 +66,13 @@ std::vector<KnownValue> known_values(const TableQuestion& q, std::size_t column,
   return means;
 }
 
-/// Values that are never negative and often 0 stay at 0 or above.
+/// Values that are never negative, and often but not always 0, stay at 0 or above.
 ValueTransform floor_of(std::span<const KnownValue> known) {
   constexpr std::int64_t kOften = 10;  // one in so many
   const auto zeros = std::ranges::count(known, 0.0, &KnownValue::y);
   const bool negative = std::ranges::any_of(known, [](const KnownValue& v) { return v.y < 0; });
-  return {.low = !negative && kOften * zeros >= std::ssize(known) ? 0 : -std::numeric_limits<double>::infinity()};
+  const bool often = kOften * zeros >= std::ssize(known) && zeros < std::ssize(known);
+  return {.low = !negative && often ? 0 : -std::numeric_limits<double>::infinity()};
 }
 
 /// Transforms the values of a series of a column without a transform.
