@@ -341,7 +341,8 @@ void check_one_series(Table& table, const ColumnChoice& choice, const RowKeys& r
   if (!found) {
     if (const auto runs = column_of_runs(facts_of(table), choice, rows, labels))
       fail(
-          "[columns] {} has times that begin anew where {} changes; if it names the series, use --group {}; if all rows "
+          "[columns] {} has times that begin anew where {} changes; if it names the series, use --group {}; if all "
+          "rows "
           "are one series, use --group none",
           file, in_quotes(*runs), flag_list({&*runs, 1}));
     const std::vector<double> x(rows.x.begin(), rows.x.end());

@@ -248,9 +248,10 @@ TEST_CASE("columns: several columns that tell series apart") {
         R"([columns] t.csv has 12 places twice in a group; if "item" names the series, use --group store,item)" + none);
   CHECK(asked(sales, {{"day"}, {"y"}, "", {"store", "item"}}) == "no error");  // covariates tell them apart
   const std::string walks = "animal,t,y\na,1,1\na,2,2\na,5,1\nb,1.5,1\nb,3,2\nb,4.5,\n";
-  CHECK(asked(walks, {{"t"}, {"y"}}) ==
-        R"([columns] t.csv has times that begin anew where "animal" changes; if it names the series, use --group animal)" +
-            none);
+  CHECK(
+      asked(walks, {{"t"}, {"y"}}) ==
+      R"([columns] t.csv has times that begin anew where "animal" changes; if it names the series, use --group animal)" +
+          none);
   CHECK(asked("kind,t,y\na,1,1\nb,2,2\na,5,1\nb,1.5,1\na,3,2\nb,4.5,\n", {{"t"}, {"y"}}) == "no error");
   CHECK(asked(places, {{"day"}, {"y"}}).find(R"("lat" and "lon" name the series, use --group lat,lon)") !=
         std::string::npos);
