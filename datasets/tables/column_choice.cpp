@@ -200,12 +200,18 @@ Names choose_inputs(Table& table, const ColumnChoice& choice, std::optional<std:
     fail(
         "[columns] {} has no column of dates, nor of numbers without a gap, for an input, expected --inputs to name "
         "it{}{}",
-        file, odd_cell(table, choice), wide_hint(table));
-  if (found.doubt == Doubt::none) return found.names;
+        file, odd_cell(table, choice), wide_hint(table.header()));
+  const std::string wide = found.dates ? "" : wide_hint(table.header());
+  if (found.doubt == Doubt::none) {
+    check(wide.empty() || !names_time(found.names[0]),
+          "[columns] {}: no column but {} might be an input, expected --inputs to name one{}", file,
+          in_quotes(found.names[0]), wide);
+    return found.names;
+  }
   const Names places = coordinates_among(found.names);
   fail("[columns] {}: {} might be {}, expected --inputs to name {}{}", file, quoted_list(found.names),
        found.names.size() == 1 ? "an input" : "inputs", dim_x ? fmt::format("the {} of the model", *dim_x) : "them",
-       places.empty() ? wide_hint(table) : ": such as --inputs " + flag_list(places));
+       places.empty() ? wide : ": such as --inputs " + flag_list(places));
 }
 
 }  // namespace

@@ -61,12 +61,15 @@ std::string missing_flags(const Names& marks) {
 
 std::string missing_hint(Table& table, std::size_t column) { return missing_flags(marks_in(table, column)); }
 
-std::string wide_hint(const Table& table) {
-  constexpr std::size_t kFewest = 3, kYear = 4;
+bool names_time(const std::string& name) {
+  constexpr std::size_t kYear = 4;
+  return (name.size() == kYear && are_digits(name)) || month_of(name) > 0 || parse_date_time(name);
+}
+
+std::string wide_hint(std::span<const std::string> names) {
+  constexpr std::size_t kFewest = 3;
   Names times;
-  for (const std::string& name : table.header())
-    if ((name.size() == kYear && are_digits(name)) || month_of(name) > 0 || parse_date_time(name))
-      times.push_back(name);
+  std::ranges::copy_if(names, std::back_inserter(times), names_time);
   if (times.size() < kFewest) return "";
   return fmt::format("; {} name times: put them into a column of their own, with the values beside them (pandas.melt)",
                      quoted_list(times));

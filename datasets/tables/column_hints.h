@@ -13,8 +13,10 @@ namespace npzoo {
 std::string missing_hint(Table& table, std::size_t column);
 /// Names --missing with a number that is far from all others of one of these columns, as -999 often is.
 std::string far_number_hint(Table& table, std::span<const std::string> columns);
-/// Says how to use columns that are named by years, months or dates.
-std::string wide_hint(const Table& table);
+/// Whether a column is named by a year, a month or a date.
+bool names_time(const std::string& name);
+/// Says how to use columns that are; empty for fewer than three.
+std::string wide_hint(std::span<const std::string> names);
 
 /// Throws Error with that hint if a column of values has texts among its numbers.
 void check_marks(Table& table, std::span<const std::string> values);

@@ -1,4 +1,5 @@
 // Chooses the columns of a frame and reads columns of text, by the library's rules for all tables.
+#include <fmt/ranges.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -8,6 +9,7 @@
 #include <optional>
 #include <tuple>
 
+#include "npzoo/datasets/tables/column_hints.h"
 #include "npzoo/datasets/tables/column_rules.h"
 #include "npzoo/datasets/tables/date_codes.h"
 #include "npzoo/datasets/tables/matching_rows.h"
@@ -72,17 +74,22 @@ Names choose_inputs(const std::vector<ColumnFacts>& columns, const ColumnChoice&
         "[fill] the weights take {} inputs, expected inputs to name as many", dim_x.value_or(0));
   check(found.doubt != Doubt::nothing,
         "[fill] no column of dates, nor of numbers without a gap, found, expected inputs to name one");
-  check(found.doubt == Doubt::none, "[fill] {} might be inputs, expected inputs to name {}", listed(found.names),
-        dim_x ? "the " + std::to_string(*dim_x) + " of the model" : "them");
+  Names all;
+  for (const ColumnFacts& column : columns) all.push_back(column.name);
+  const std::string wide = found.dates ? "" : wide_hint(all);
+  check(found.doubt == Doubt::none, "[fill] {} might be inputs, expected inputs to name {}{}", listed(found.names),
+        dim_x ? "the " + std::to_string(*dim_x) + " of the model" : "them", wide);
+  check(wide.empty() || !names_time(found.names[0]),
+        "[fill] no column but {} might be an input, expected inputs to name one{}", listed(found.names), wide);
   return found.names;
 }
 
 /// Returns inputs and values. `targets` are the columns of the table to predict at, if there is one.
 std::tuple<Names, Names> choose(const std::vector<Facts>& facts, const Names& inputs, const Names& values,
-                                const std::string& group, const Names& covariates, const std::optional<Names>& targets,
+                                const Names& group, const Names& covariates, const std::optional<Names>& targets,
                                 std::optional<std::int64_t> dim_x) {
   const std::vector<ColumnFacts> columns = facts_of(facts);
-  ColumnChoice choice{inputs, values, group, covariates};
+  ColumnChoice choice{inputs, values, fmt::format("{}", fmt::join(group, ",")), covariates};
   if (targets) {
     if (inputs.empty()) choice.inputs = target_inputs(*targets, choice);
     check(!choice.inputs.empty(), "[fill] the targets have no column for an input, expected one");
@@ -95,24 +102,37 @@ std::tuple<Names, Names> choose(const std::vector<Facts>& facts, const Names& in
   return {choice.inputs, choice.values};
 }
 
-/// Throws Error if rows with equal inputs are several series. `labels(column)` returns the different labels of a column
-/// as text, and the number of each row's.
-void check_one_series(const std::vector<Facts>& facts, const Names& inputs, const Names& values, const Doubles& x,
-                      bool dates, const nb::callable& labels) {
+/// An argument of several names, or one, as Python writes it.
+std::string argument(const Names& names) {
+  return names.size() == 1 ? "'" + names[0] + "'" : "[" + listed(names) + "]";
+}
+
+/// Throws Error if rows of equal inputs, or times that begin anew, are several series of a group. `labels(column)`
+/// returns the different labels of a column as text, and the number of each row's.
+void check_one_series(const std::vector<Facts>& facts, const Names& inputs, const Names& values, const Names& group,
+                      const Doubles& x, const std::optional<Groups>& groups, bool dates, const nb::callable& labels) {
   const auto read = [&](std::size_t column) {
     auto [names, of_rows] = nb::cast<std::tuple<Names, Groups>>(labels(std::get<0>(facts[column])));
     return Table::Labels{std::move(names), {of_rows.data(), of_rows.data() + of_rows.size()}};
   };
-  const auto found = series_columns(facts_of(facts), {inputs, values}, {span_of(x)}, read);
-  if (found && found->names.size() > 1)
-    fail(
-        "[fill] {} found; if {} name the series together, add a column of both and use it as group, otherwise "
-        "inputs={}",
-        found->text(dates), listed(found->names),
-        inputs.size() == 1 ? "'" + inputs[0] + "'" : "[" + listed(inputs) + "]");
+  const std::vector<ColumnFacts> columns = facts_of(facts);
+  const ColumnChoice choice{inputs, values, fmt::format("{}", fmt::join(group, ","))};
+  const std::span<const std::uint32_t> of_rows = numbers_of(groups);
+  const Names numbers(of_rows.empty() ? 0 : std::size_t{*std::ranges::max_element(of_rows)} + 1);
+  const RowKeys rows{span_of(x), numbers, of_rows};
+  const auto found = series_columns(columns, choice, rows, read);
+  const auto runs = found ? std::nullopt : column_of_runs(columns, choice, rows, read);
+  if (!found && !runs) return;
+  Names all = group;
   if (found)
-    fail("[fill] {} found; if '{}' names the series, use group='{}', otherwise inputs={}", found->text(dates),
-         found->names[0], found->names[0], inputs.size() == 1 ? "'" + inputs[0] + "'" : "[" + listed(inputs) + "]");
+    all.insert(all.end(), found->names.begin(), found->names.end());
+  else
+    all.push_back(*runs);
+  const Names more(all.begin() + std::ssize(group), all.end());
+  fail("[fill] {} found{}; if {} {} the series, use group={}, otherwise inputs={}",
+       found ? found->text(dates) : fmt::format("times that begin anew where {} changes", listed(more)),
+       group.empty() ? "" : " in a group", listed(more), more.size() == 1 ? "names" : "name", argument(all),
+       argument(inputs));
 }
 
 DateOrder order_named(const std::string& order) {
@@ -191,8 +211,8 @@ void add_columns(nb::module_& module) {
         return choose_inputs(facts_of(columns), {.values = values}, dim_x);
       },
       "columns"_a, "values"_a, "dim_x"_a);
-  module.def("check_one_series", &check_one_series, "columns"_a, "inputs"_a, "values"_a, "x"_a.noconvert(), "dates"_a,
-             "labels"_a);
+  module.def("check_one_series", &check_one_series, "columns"_a, "inputs"_a, "values"_a, "group"_a, "x"_a.noconvert(),
+             "groups"_a.none(), "dates"_a, "labels"_a);
   module.def("read_dates", &read_dates, "name"_a, "cells"_a, "order"_a, "missing"_a, "form"_a = nb::none());
   module.def("match_rows", &match_rows, "asked"_a.noconvert(), "asked_groups"_a, "known"_a.noconvert(),
              "known_groups"_a, "groups"_a);

@@ -77,7 +77,7 @@ def _grid(x: np.ndarray, y: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]] |
     return lines if x.dtype.kind != "M" and y.dtype.kind != "M" and len(lines[0][0]) * len(lines[1][0]) <= 4 * len(x) else None
 
 
-def plot(filled: TableLike, inputs: Names = None, values: Names = None, group: str | None = None) -> list[Any]:
+def plot(filled: TableLike, inputs: Names = None, values: Names = None, group: Names = None) -> list[Any]:
     """Draws a table that :func:`npzoo.fill` returned: bands over one input, maps over two. Returns the axes.
 
     ``inputs``, ``values`` and ``group`` are the columns, as given to :func:`npzoo.fill`; by default they are read from
@@ -86,17 +86,16 @@ def plot(filled: TableLike, inputs: Names = None, values: Names = None, group: s
     import matplotlib.pyplot as plt
 
     from ._frame_kinds import as_frame
-    from ._question import check_names
+    from ._question import check_names, joined_labels
 
     told = getattr(filled, "attrs", {}).get("npzoo", {})
     frame = as_frame(filled, "plot", told.get("dates"))
     inputs = names(inputs) or told.get("inputs") or []
     values = names(values) or [name[5:] for name in frame.names if name.startswith("mean_")]
-    group = group or told.get("group")
+    group = names(group or told.get("group"))
     if len(inputs) not in (1, 2):
         raise _core.InvalidInput(f"[plot] {len(inputs)} inputs found, expected inputs to name one or two columns")
-    group = None if group is None else str(group)
-    check_names(frame, [*inputs, *names(group), *(prefix + name for name in values for prefix in ("mean_", "std_"))], "plot")
+    check_names(frame, [*inputs, *group, *(prefix + name for name in values for prefix in ("mean_", "std_"))], "plot")
     places = [frame.clock_times(name) if frame.kind(name) == "time" else frame.numbers(name) for name in inputs]
     figures = {name: [frame.numbers(prefix + name) for prefix in ("mean_", "std_")] for name in values}
     known = {name: frame.numbers(name) if name in frame.names else np.full(len(frame), np.nan) for name in values}
@@ -104,12 +103,12 @@ def plot(filled: TableLike, inputs: Names = None, values: Names = None, group: s
         return [maps(places[0], places[1], {name: known[name], f"mean of {name}": figures[name][0],
                                             f"standard deviation of {name}": figures[name][1]}, names=inputs) for name in values]
     axes = plt.subplots(len(values), 1, figsize=(7, 3 * len(values)), layout="constrained", squeeze=False)[1][:, 0]
-    labels = np.zeros(len(frame)) if group is None else np.asarray(frame.labels(group))
+    labels = joined_labels(frame, group) if group else np.zeros(len(frame))
     for ax, name in zip(axes, values):
         for i, label in enumerate(list(dict.fromkeys(labels))[:6]):
             rows = labels == label
             band(places[0][rows], figures[name][0][rows], figures[name][1][rows], ax=ax, colour=_COLOURS[i % len(_COLOURS)],
-                 observed=(places[0][rows], known[name][rows]), label=None if group is None else str(label))
+                 observed=(places[0][rows], known[name][rows]), label=str(label) if group else None)
         ax.set_xlabel(inputs[0])
         ax.set_ylabel(name)
     return list(axes)

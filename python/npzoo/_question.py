@@ -21,15 +21,14 @@ class Question:
     one; ``missing`` are numbers and texts that stand for a missing value.
     """
 
-    def __init__(self, frame: Frame, inputs: Names = None, values: Names = None, group: str | None = None,
+    def __init__(self, frame: Frame, inputs: Names = None, values: Names = None, group: Names = None,
                  covariates: Names = None, targets: Frame | None = None, missing: Iterable[float | str] = (), dim_x: int | None = None) -> None:
-        group = None if group is None else str(group)
-        self.frame, self.group, self._missing = frame, group, listed(missing)
+        self.frame, self.group, self._missing = frame, names(group), listed(missing)
         self._also: tuple[Frame, np.ndarray] | None = None  # a frame with further rows to predict, after the own ones
         self.compare_gp = False  # whether a Gaussian process may answer in the place of the model
         self.asked = frame if targets is None else targets
         named, values, covariates = names(inputs), names(values), names(covariates)
-        check_names(frame, named + values + covariates + names(group))
+        check_names(frame, named + values + covariates + self.group)
         words = [name for name in named if frame.kind(name) == "text"]
         if named and len(words) == len(named):
             raise _core.InvalidInput(f"[fill] input {named[0]!r} is a column of text, expected one of numbers or dates among the inputs")
@@ -37,17 +36,17 @@ class Question:
         named = [name for name in named if name not in words]
         self._choose(named, values, targets is not None, dim_x)
         self._read()
-        if group is None and not named:
-            _core.check_one_series(self._facts(), self.inputs, self.values, self.x, self.forms[0][0], self._labels)
+        if not named:
+            _core.check_one_series(self._facts(), self.inputs, self.values, self.group, self.x, self.groups, self.forms[0][0], self._labels)
 
     def _choose(self, inputs: list[str], values: list[str], has_targets: bool, dim_x: int | None) -> None:
         coordinates = self.frame.coordinates
         if not inputs and coordinates is not None:
-            inputs = [name for name in coordinates if name not in {self.group, *values, *self.covariates}]
+            inputs = [name for name in coordinates if name not in {*self.group, *values, *self.covariates}]
         if len(self.frame) == 0:
             raise _core.InvalidInput("[fill] the table has no rows, expected observed values")
         facts = [] if inputs and values else self._facts()
-        self.inputs, self.values = _core.choose_columns(facts, inputs, values, self.group or "", self.covariates,
+        self.inputs, self.values = _core.choose_columns(facts, inputs, values, self.group, self.covariates,
                                                         self.asked.names if has_targets else None, dim_x)
         _check_kinds(self.frame, self.inputs, ("number", "time"), "input")
         if not self._missing:
@@ -61,10 +60,10 @@ class Question:
         self.target_groups: np.ndarray | None = None
         self.targets: Doubles | None = None
         if self.asked is not self.frame:
-            check_names(self.asked, self.inputs + self.covariates + names(self.group))
+            check_names(self.asked, self.inputs + self.covariates + self.group)
             self.targets = self._places(self.asked)
-        if self.group is not None:
-            _, *numbers = number_all([frame.labels(self.group) for frame in [self.frame, *self._other()]])
+        if self.group:
+            _, *numbers = number_all([joined_labels(frame, self.group) for frame in [self.frame, *self._other()]])
             self.groups = numbers[0]
             self.target_groups = numbers[1] if len(numbers) > 1 else None
 
@@ -121,12 +120,12 @@ class Question:
     def truth_of(self, truth: Frame) -> list[Doubles]:
         """The values in ``truth`` for the requested rows, found by inputs and group. Without targets, its other rows are
         requested as well."""
-        check_names(truth, self.inputs + self.values + names(self.group))
+        check_names(truth, self.inputs + self.values + self.group)
         known = [self.numbers(truth, name) for name in self.values]
         places, groups, asked_groups, count = self._places(truth), None, None, 0
-        if self.group is not None:
+        if self.group:
             frames = [self.frame, *self._other(), truth]
-            labels, *numbers = number_all([frame.labels(self.group) for frame in frames])
+            labels, *numbers = number_all([joined_labels(frame, self.group) for frame in frames])
             asked_groups, groups, count = numbers[-2], numbers[-1], len(labels)
         rows = _core.match_rows(self.x if self.targets is None else self.targets, asked_groups, places, groups, count)
         found = [np.append(column, np.nan)[rows] for column in known]  # row -1: not known
@@ -173,7 +172,7 @@ class Question:
         options.compare_gp = self.compare_gp
         return _core.fill(None if model is None else model._core, self.x, self.y, options, groups=self.groups, targets=self.targets,
                           target_groups=self.target_groups, truth=list(truth), x_names=self.inputs, value_names=self.values,
-                          x_forms=self.forms, group_name=self.group or "", lonlat=lonlat, covariates=self._covariates(),
+                          x_forms=self.forms, group_name=", ".join(self.group), lonlat=lonlat, covariates=self._covariates(),
                           progress=progress, communicator=communicator)
 
     def _covariates(self) -> _core.Covariates | None:
@@ -234,6 +233,14 @@ def input_column(frame: Frame, name: str, form: Form | None = None) -> tuple[Dou
     x, form = frame.days(name, form)
     _refuse_missing(np.isnan(x), name, "input")
     return x, form
+
+
+def joined_labels(frame: Frame, columns: Sequence[str]) -> np.ndarray:
+    """The labels of one column, or those of several as one text for each row."""
+    if len(columns) == 1:
+        return frame.labels(columns[0])
+    parts = zip(*(frame.labels(name) for name in columns))
+    return np.array([", ".join("" if is_missing(v) else str(v) for v in row) for row in parts], dtype=object)
 
 
 def number_all(columns: Sequence[np.ndarray]) -> list[Any]:

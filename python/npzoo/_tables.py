@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def fill(data: TableT, inputs: str | Sequence[str] | None = None, values: str | Sequence[str] | None = None,
-         group: str | None = None, weights: str | os.PathLike[str] | Model | None = None, *,
+         group: str | Sequence[str] | None = None, weights: str | os.PathLike[str] | Model | None = None, *,
          covariates: str | Sequence[str] | None = None, quantiles: Iterable[float] = (), samples: int = 0, targets: TableLike | None = None,
          seed: int | None = None, standardise: bool = True, neighbours: int = 0, chunk: int = 4096,
          transform: str | None = None, bounds: tuple[float | None, float | None] = (None, None), counts: bool = False,
@@ -39,8 +39,8 @@ def fill(data: TableT, inputs: str | Sequence[str] | None = None, values: str | 
     ``inputs`` are the columns that the values depend on, numbers or dates; by default the column of dates, or the one
     of numbers without a gap, or two that are called like coordinates. ``values`` are the columns of numbers to
     predict; by default those with gaps. With ``targets`` the inputs are its columns, and the values all other columns
-    of numbers. Each value of each ``group`` is a series of its own, standardised by itself. In an xarray object the
-    inputs are its dimensions but that of the group. ``covariates`` are columns without a gap that the values are also
+    of numbers. Each value of the column ``group``, or each combination of several, is a series of its own, standardised
+    by itself. In an xarray object the inputs are its dimensions but those of the group. ``covariates`` are columns without a gap that the values are also
     linear in, such as elevation; text is categories.
 
     ``weights`` are trained weights by name, file or :class:`Model`; by default those for any table of one to three
@@ -108,7 +108,7 @@ def fill(data: TableT, inputs: str | Sequence[str] | None = None, values: str | 
 
 
 def score(data: TableLike, truth: TableLike, inputs: str | Sequence[str] | None = None, values: str | Sequence[str] | None = None,
-          group: str | None = None, weights: str | os.PathLike[str] | Model | None = None, *,
+          group: str | Sequence[str] | None = None, weights: str | os.PathLike[str] | Model | None = None, *,
           covariates: str | Sequence[str] | None = None, baselines: bool = False, targets: TableLike | None = None, seed: int | None = None,
           standardise: bool = True, neighbours: int = 0, chunk: int = 4096, transform: str | None = None,
           bounds: tuple[float | None, float | None] = (None, None), counts: bool = False,

@@ -1,6 +1,7 @@
 """Tables of all kinds: fill, forecast and score, with the figures of the program."""
 
 import csv
+import re
 import warnings
 
 import numpy as np
@@ -156,6 +157,19 @@ def test_groups_are_series_by_themselves(group):
     np.testing.assert_allclose(filled["mean_y"][:20], expected["mean_y"], atol=1e-4)
 
 
+@pytest.mark.parametrize("numbers", [False, True])
+def test_several_columns_name_the_groups(numbers):
+    x, y = series()
+    store, item = np.array([1] * 20 + [2] * 20), np.array(([7] * 10 + [8] * 10) * 2)
+    frame = pandas.DataFrame({"x": x, "y": y, "store": store if numbers else store.astype(str), "item": item})
+    filled = npzoo.fill(frame, inputs="x", group=["store", "item"])
+    joined = npzoo.fill(frame.assign(both=frame["store"].astype(str) + "/" + frame["item"].astype(str)), inputs="x", values="y", group="both")
+    pandas.testing.assert_series_equal(filled["mean_y"], joined["mean_y"])
+    assert filled.attrs["npzoo"]["group"] == ["store", "item"]
+    shuffled = frame.sample(frac=1, random_state=0).assign(y=1.0)
+    assert npzoo.score(frame, shuffled, inputs="x", group=["store", "item"])[0]["rows"] == int(np.isnan(y).sum())
+
+
 def test_levels_of_an_index_are_columns():
     x, y = series()
     frame = pandas.DataFrame({"y": y, "x": x, "station": ["a"] * 20 + ["b"] * 20}).set_index(["station", "x"])
@@ -223,8 +237,15 @@ def test_doubts_are_warnings():
     ({"x": [0.0, np.nan], "y": [1.0, np.nan]}, {"inputs": "x", "values": "y"}, "input 'x' misses a value in row 1"),
     ({"x": ["a", "b"], "y": [1.0, np.nan]}, {"inputs": "x"}, "input 'x' is a column of text, expected one of numbers or dates"),
     ({"x": [0.0, 1], "y": [1.0, np.nan], "mean_y": ["", ""]}, {}, "has a column 'mean_y' already"),
-    ({"x": [0.0, 1, 0, 1], "y": [1.0, np.nan, 2, 3], "station": ["a", "a", "b", "b"]}, {}, "2 places twice found; if 'station' names the series"),
+    ({"x": [0.0, 1, 0, 1], "y": [1.0, np.nan, 2, 3], "station": ["a", "a", "b", "b"]}, {}, "2 places twice found; if 'station' names the series, use group='station', otherwise inputs='x'"),
+    ({"x": [0.0, 1, 2, 3, 0.5, 1.5, 2.5], "y": [1.0, np.nan, 2, 3, 1, 2, 3], "animal": ["a"] * 4 + ["b"] * 3}, {},
+     "times that begin anew where 'animal' changes found; if 'animal' names the series, use group='animal', otherwise inputs='x'"),
+    ({"x": [0.0, 1] * 4, "y": [1.0, np.nan, 2, 3] * 2, "a": ["s", "s", "t", "t"] * 2, "b": ["u"] * 4 + ["v"] * 4}, {},
+     re.escape("if 'a', 'b' name the series, use group=['a', 'b'], otherwise inputs='x'")),
+    ({"x": [0.0, 1] * 4, "y": [1.0, np.nan, 2, 3] * 2, "a": ["s", "s", "t", "t"] * 2, "b": ["u"] * 4 + ["v"] * 4}, {"group": "a"},
+     re.escape("found in a group; if 'b' names the series, use group=['a', 'b'], otherwise inputs='x'")),
     ({"x": [0.0, 1], "y": [1.0, np.nan]}, {"inputs": ["x", "x"]}, "named twice"),
+    ({"2018": [0.0, 1], "2019": [1.0, np.nan], "2020": [np.nan, 2]}, {}, "no column but '2018' might be an input"),
 ])
 def test_what_is_refused(table, options, message):
     with pytest.raises(npzoo.InvalidInput, match=message) as caught:

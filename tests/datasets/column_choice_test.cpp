@@ -294,6 +294,9 @@ TEST_CASE("columns: marks of missing values and wide tables have remedies") {
   CHECK(refused("place,2018,2019,2020,n\na,1,2,,5\nb,2,3,4,6\n")
             .ends_with(R"("2018", "2019" and "2020" name times: put them into a column of their own, with the values )"
                        "beside them (pandas.melt)"));
+  CHECK(refused("place,2018,2019,2020\na,1,2,\nb,2,,4\n") ==
+        R"([columns] t.csv: no column but "2018" might be an input, expected --inputs to name one; "2018", "2019" and )"
+        R"("2020" name times: put them into a column of their own, with the values beside them (pandas.melt))");
 }
 
 TEST_CASE("columns: rows of several series are not taken for one") {
