@@ -168,6 +168,18 @@ TEST_CASE("a weekday without values gets a warning and a wide deviation") {
                          "as 2024-05-04 (its steps are 1 day, 5 of the 7 in a week)"));
 }
 
+TEST_CASE("a blank row at a closed time between values is filled by the weights, with a warning") {
+  Rows rows;
+  Random random(6);
+  for (int d = 0; d < 126; ++d)
+    if (d % 7 < 5 || d == 61) rows.add(d, 100 + 4 * (d % 7 == 1) + 0.5 * random.normal(), d == 59 || d == 61);
+  const FillResult result = fill(weights_of_tables(), rows.data());
+  CHECK(text_of(result, "closed times between values") ==
+        "1 row is at times at which the series never has a value, such as 2024-03-02 (its steps are 1 day, 5 of the 7 "
+        "in a week): filled by the weights alone, without a season");
+  CHECK_FALSE(warns(result, "closed times"));
+}
+
 TEST_CASE("rows between the steps behind an end are between the forecasts") {
   Rows rows;
   Random random(7);

@@ -85,10 +85,12 @@ void take_own_transform(std::span<const KnownValue> known, const std::string& na
   for (double& y : s.y) y = std::isnan(y) ? y : s.transform.forward(y);
 }
 
-/// Puts the rows that are asked to the steps without a known value. If times of the series are between steps, so may
-/// these be, and the nearest step is theirs.
-void place_rows(const TableQuestion& q, std::span<const std::int64_t> rows, double last, RegularSeries& s) {
+/// Puts the rows that are asked to the steps without a known value; `known` are times with one, ascending. If times of
+/// the series are between steps, so may these be, and the nearest step is theirs.
+void place_rows(const TableQuestion& q, std::span<const std::int64_t> rows, std::span<const double> known,
+                RegularSeries& s) {
   constexpr double kOnStep = 0.01, kFurthest = 10;
+  const double last = known.back();
   for (const std::int64_t i : rows) {
     const double x = q.targets[static_cast<std::size_t>(i)];
     if (x > last && (x - last) / s.calendar.mean_step() > kFurthest * static_cast<double>(s.steps())) {
@@ -99,7 +101,7 @@ void place_rows(const TableQuestion& q, std::span<const std::int64_t> rows, doub
     AskedRow asked{i, s.calendar.position(x)};
     const double nearest = std::round(asked.position);
     if (s.moved > 0 || std::abs(asked.position - nearest) < kOnStep) asked.position = nearest;
-    asked.closed = !s.calendar.place(x);
+    asked.closed = !s.calendar.place(x) && !std::ranges::binary_search(known, x);
     if (x > last) {
       if (asked.position <= static_cast<double>(s.steps() - 1)) continue;  // the step of the last value
       s.behind.push_back(asked);
@@ -111,18 +113,22 @@ void place_rows(const TableQuestion& q, std::span<const std::int64_t> rows, doub
   std::ranges::stable_sort(s.behind, {}, &AskedRow::position);
 }
 
-/// Rows behind the end at times at which a series never has a value, and the first of them.
+/// Rows at times at which their series never has a value, and the first of them.
 struct ClosedRows {
   std::int64_t count = 0;
   double first = 0;
-};
+  const RegularSeries* series = nullptr;  // of the first one
 
-ClosedRows closed_rows(const RegularSeries& s, const TableQuestion& q) {
-  ClosedRows closed;
-  for (const AskedRow& r : s.behind)
-    if (r.closed && closed.count++ == 0) closed.first = q.targets[static_cast<std::size_t>(r.row)];
-  return closed;
-}
+  void add(const RegularSeries& s, std::span<const AskedRow> asked, const TableQuestion& q) {
+    for (const AskedRow& r : asked)
+      if (r.closed && count++ == 0) first = q.targets[static_cast<std::size_t>(r.row)], series = &s;
+  }
+  Warning warning(const std::string& name, const ColumnForm& form, const char* answer) const {
+    return {name, fmt::format("{} at times at which the series never has a value, such as {} (its steps are {}): {}",
+                              count == 1 ? "1 row is" : fmt::format("{} rows are", count), form.text(first),
+                              series->calendar.description(), answer)};
+  }
+};
 
 std::string counted(std::int64_t count, const char* one, const char* many) {
   return fmt::format("{} {}", count, count == 1 ? one : many);
@@ -174,7 +180,7 @@ SeriesOfCalendar find_regular_series(const TableQuestion& q, const ColumnForm& f
       s.averaged = rows - std::ssize(known);
       s.moved = placed->moved;
       if (s.moved > 0) s.furthest = form.text(times[placed->furthest]);
-      place_rows(q, asked[g], times.back(), s);
+      place_rows(q, asked[g], times, s);
     }
   return all;
 }
@@ -185,18 +191,15 @@ double truth_of(const TableQuestion& q, std::size_t column, std::int64_t row) {
 
 std::vector<Warning> calendar_warnings(const SeriesOfCalendar& series, const TableQuestion& q, const ColumnForm& form) {
   std::int64_t averaged = 0, moved = 0, irregular = std::ssize(series.irregular), few = 0;
-  ClosedRows closed;
-  const RegularSeries *first_moved = nullptr, *first_closed = nullptr;
+  ClosedRows behind, inside;
+  const RegularSeries* first_moved = nullptr;
   for (const RegularSeries& s : series.regular) {
     averaged += s.averaged;
     moved += s.moved;
     if (s.moved > 0 && !first_moved) first_moved = &s;
-    const ClosedRows of = closed_rows(s, q);
-    if (of.count > 0 && closed.count == 0) {
-      first_closed = &s;
-      closed.first = of.first;
-    }
-    closed.count += of.count;
+    behind.add(s, s.behind, q);
+    // Between equal steps rows are not closed: the weights interpolate.
+    if (std::holds_alternative<OpenTimes>(s.calendar.rule())) inside.add(s, s.inside, q);
   }
   for (const IrregularEnd& e : series.irregular) few += e.few;
   std::vector<Warning> all;
@@ -210,13 +213,11 @@ std::vector<Warning> calendar_warnings(const SeriesOfCalendar& series, const Tab
                                "from it)",
                                moved == 1 ? "1 time is" : fmt::format("{} times are", moved),
                                first_moved->calendar.description(), *first_moved->furthest)});
-  if (closed.count > 0)
-    all.push_back(
-        {"closed times",
-         fmt::format("{} at times at which the series never has a value, such as {} (its steps are {}): {}",
-                     closed.count == 1 ? "1 row is" : fmt::format("{} rows are", closed.count), form.text(closed.first),
-                     first_closed->calendar.description(),
-                     "predicted from neighbouring times, with a std that includes the spread of the season")});
+  if (behind.count > 0)
+    all.push_back(behind.warning(
+        "closed times", form, "predicted from neighbouring times, with a std that includes the spread of the season"));
+  if (inside.count > 0)
+    all.push_back(inside.warning("closed times between values", form, "filled by the weights alone, without a season"));
   std::int64_t far = 0;
   for (const RegularSeries& s : series.regular) far += s.far;
   if (far > 0)
