@@ -13,19 +13,6 @@ using namespace npzoo::testing;
 
 namespace {
 
-class TableFile {
- public:
-  TableFile(const char* name, std::string_view text) {
-    std::ofstream(directory_ / name, std::ios::binary) << text;
-    table_.emplace(Table::read(directory_ / name));
-  }
-  Table& operator*() { return *table_; }
-
- private:
-  TemporaryDirectory directory_;
-  std::optional<Table> table_;
-};
-
 using DimX = std::optional<std::int64_t>;
 
 /// Inputs, `>`, values and the group.
@@ -38,17 +25,8 @@ std::string shown(const ColumnChoice& choice) {
 }
 
 std::string chosen(std::string_view text, const ColumnChoice& wishes = {}, DimX dim_x = {}) {
-  TableFile file("t.csv", text);
+  ReadTable file("t.csv", text);
   return shown(choose_columns(*file, wishes, dim_x));
-}
-
-/// Returns the message that `f` throws, without the folders of the temporary files.
-std::string refusal(const auto& f) {
-  std::string message = error_of(f);
-  const std::string folder = std::filesystem::temp_directory_path() / "npzoo-";
-  for (std::size_t at = message.find(folder); at != std::string::npos; at = message.find(folder))
-    message.erase(at, message.find('/', at + folder.size()) + 1 - at);
-  return message;
 }
 
 std::string refused(std::string_view text, const ColumnChoice& wishes = {}, DimX dim_x = {}) {
@@ -56,7 +34,7 @@ std::string refused(std::string_view text, const ColumnChoice& wishes = {}, DimX
 }
 
 std::string chosen_by_targets(std::string_view text, std::string_view targets, const ColumnChoice& wishes = {}) {
-  TableFile file("t.csv", text), asked("targets.csv", targets);
+  ReadTable file("t.csv", text), asked("targets.csv", targets);
   return shown(choose_columns(*file, *asked, wishes));
 }
 
@@ -72,7 +50,7 @@ TEST_CASE("columns: values are the numbers with gaps, the input the dates or the
 
 TEST_CASE("columns: of a table without gaps all other numbers are values") {
   const auto series = [](std::string_view text, const ColumnChoice& wishes = {}) {
-    TableFile file("t.csv", text);
+    ReadTable file("t.csv", text);
     return shown(
         choose_series(*file, wishes, {}, [](const std::string& flags) { return "npzoo predict t.csv " + flags; }));
   };
@@ -96,7 +74,7 @@ TEST_CASE("columns: of a table without gaps all other numbers are values") {
   CHECK(refusal([&] { series("a\n1\n2\n", {.inputs = {"a"}}); }) ==
         "[columns] t.csv has no column of numbers, expected --values to name one");
   const auto complete = [](std::string_view text, const ColumnChoice& wishes = {}) {
-    TableFile file("t.csv", text);
+    ReadTable file("t.csv", text);
     return misses_nothing(*file, wishes);
   };
   CHECK(complete("day,u\n2020-01-01,1\n2020-01-02,2\n"));
@@ -223,50 +201,6 @@ TEST_CASE("columns: numbers of six digits are dates by their name, or if they ar
   CHECK(chosen("date,code,y\n2024-01-01,202312,1\n2024-01-02,202401,\n2024-01-03,202402,3\n") == "date > y");
 }
 
-TEST_CASE("columns: several columns that tell series apart") {
-  const auto asked = [](std::string_view text, const ColumnChoice& choice) {
-    TableFile file("t.csv", text);
-    const std::size_t column = (*file).format().column(choice.inputs[0]);
-    Table::Labels groups;
-    if (!choice.group.empty()) groups = (*file).labels((*file).format().column(choice.group));
-    return refusal([&] {
-      const std::vector<NumberColumn> x = (*file).numbers(std::array{column}, (*file).input_forms(std::array{column}));
-      check_one_series(*file, choice, {x[0].values, groups.names, groups.of_rows}, x[0].form);
-    });
-  };
-  std::string sales = "day,store,item,y\n", places = "day,lat,lon,height,y\n";
-  for (int day = 0; day < 6; ++day)
-    for (int k = 0; k < 4; ++k) {
-      sales += fmt::format("{},{},{},{}\n", day, k / 2 + 1, k % 2 + 1, 10 * k + day);
-      places += fmt::format("{},{},{},{},{}\n", day, 50.5 + k / 2, 8.25 + k % 2, 100 * k, day);
-    }
-  const std::string none = "; if all rows are one series, use --group none";
-  CHECK(asked(sales, {{"day"}, {"y"}}) ==
-        R"([columns] t.csv has 6 places 4 times; if "store" and "item" name the series, use --group store,item)" +
-            none);
-  CHECK(asked(sales, {{"day"}, {"y"}, "store"}) ==
-        R"([columns] t.csv has 12 places twice in a group; if "item" names the series, use --group store,item)" + none);
-  CHECK(asked(sales, {{"day"}, {"y"}, "", {"store", "item"}}) == "no error");  // covariates tell them apart
-  const std::string walks = "animal,t,y\na,1,1\na,2,2\na,5,1\nb,1.5,1\nb,3,2\nb,4.5,\n";
-  CHECK(
-      asked(walks, {{"t"}, {"y"}}) ==
-      R"([columns] t.csv has times that begin anew where "animal" changes; if it names the series, use --group animal)" +
-          none);
-  CHECK(asked("kind,t,y\na,1,1\nb,2,2\na,5,1\nb,1.5,1\na,3,2\nb,4.5,\n", {{"t"}, {"y"}}) == "no error");
-  CHECK(asked(places, {{"day"}, {"y"}}).find(R"("lat" and "lon" name the series, use --group lat,lon)") !=
-        std::string::npos);
-  CHECK(
-      asked("t,y\n2024-01-01,1\n2024-01-01,2\n2024-01-01,\n", {{"t"}, {"y"}}) ==
-      R"([columns] t.csv has 3 rows of one date, 2024-01-01 in "t", expected rows of different dates, or --inputs to )"
-      "name others");
-  CHECK(
-      asked("t,y\n22:00,1\n23:00,2\n00:00,3\n", {{"t"}, {"y"}}) ==
-      R"([t.csv:4] the times in column "t" begin anew, expected their dates, too: --date and the columns of date and time)");
-  CHECK(
-      asked("t,y\n2024-01-01 00:00-01:00,1\n2024-01-01 01:00-02:00,2\n2024-01-01 02:00-03:00,3\n", {{"t"}, {"y"}}) ==
-      R"([t.csv:2] column "t" holds the intervals "2024-01-01 00:00-01:00" and so on, expected their beginnings alone)");
-}
-
 TEST_CASE("columns: names with commas, and groups of several columns") {
   const HasColumn has = [](const std::string& name) { return name == "a" || name == "b, c" || name == "d"; };
   const std::vector<std::string> split{"a", "b", " c", "\"b", " c\"", "x"};
@@ -277,18 +211,18 @@ TEST_CASE("columns: names with commas, and groups of several columns") {
   CHECK(is_latitude("Station_Lat (deg)"));
   CHECK(is_longitude("LONGITUDE"));
   CHECK(!is_latitude("plate"));
-  TableFile file("t.csv", "a,b,y\nx,1,2\nx,2,3\nx,1,4\n");
+  ReadTable file("t.csv", "a,b,y\nx,1,2\nx,2,3\nx,1,4\n");
   const Table::Labels labels = (*file).labels(std::array<std::size_t, 2>{0, 1});
   CHECK(labels.names == std::vector<std::string>{"x, 1", "x, 2"});
   CHECK(labels.of_rows == std::vector<std::uint32_t>{0, 1, 0});
 }
 
 TEST_CASE("columns: marks of missing values and wide tables have remedies") {
-  TableFile marks("t.csv", "x,y\n1,2\n2,n/e\n3,4\n4,***\n5,\n");
+  ReadTable marks("t.csv", "x,y\n1,2\n2,n/e\n3,4\n4,***\n5,\n");
   CHECK(refusal([&] { check_marks(*marks, std::vector<std::string>{"y"}); }) ==
         R"([t.csv:3] column "y" holds "n/e", expected a number; if it stands for a missing value, use --missing n/e )"
         "--missing '***'");
-  TableFile far("t.csv", "x,y\n1,2\n2,-999\n3,4\n4,3\n5,2\n");
+  ReadTable far("t.csv", "x,y\n1,2\n2,-999\n3,4\n4,3\n5,2\n");
   CHECK(far_number_hint(*far, std::vector<std::string>{"y"}) ==
         R"(; "y" is -999 in 1 row, far from all others: use --missing -999 if it stands for a missing value)");
   CHECK(refused("place,2018,2019,2020,n\na,1,2,,5\nb,2,3,4,6\n")
@@ -297,39 +231,6 @@ TEST_CASE("columns: marks of missing values and wide tables have remedies") {
   CHECK(refused("place,2018,2019,2020\na,1,2,\nb,2,,4\n") ==
         R"([columns] t.csv: no column but "2018" might be an input, expected --inputs to name one; "2018", "2019" and )"
         R"("2020" name times: put them into a column of their own, with the values beside them (pandas.melt))");
-}
-
-TEST_CASE("columns: rows of several series are not taken for one") {
-  const auto asked = [](const char* text, const ColumnChoice& choice) {
-    TableFile file("t.csv", text);
-    const std::size_t column = (*file).format().column(choice.inputs[0]);
-    const std::vector<NumberColumn> x = (*file).numbers(std::array{column}, (*file).input_forms(std::array{column}));
-    Table::Labels groups;
-    if (!choice.group.empty()) groups = (*file).labels((*file).format().column(choice.group));
-    return refusal([&] { check_one_series(*file, choice, {x[0].values, groups.names, groups.of_rows}, x[0].form); });
-  };
-  const char* mixed =
-      "date,station,temp\n2026-01-01,A,0\n2026-01-01,B,100\n2026-01-02,A,1\n2026-01-02,B,\n2026-01-03,A,\n2026-01-03,B,"
-      "102\n";
-  CHECK(
-      asked(mixed, {{"date"}, {"temp"}, ""}) ==
-      R"([columns] t.csv has 3 dates twice; if "station" names the series, use --group station; if all rows are one series, use --group none)");
-  CHECK(asked(mixed, {{"date"}, {"temp"}, "station"}) == "no error");
-  CHECK(asked("x,id,y\n1,7,0\n1,8,\n2,7,1\n2,8,2\n2,9,2\n2,7,3\n", {{"x"}, {"y"}, ""}) == "no error");  // not apart
-  CHECK(
-      asked("x,id,y\n1,7,0\n1,8,\n2,7,1\n2,8,2\n2,9,2\n1,9,3\n", {{"x"}, {"y"}, ""}) ==
-      R"([columns] t.csv has 2 places 3 times; if "id" names the series, use --group id; if all rows are one series, use --group none)");
-  // Series that share few places: texts tell these apart, numbers may do so by chance.
-  const std::string few = "x,id,y\n1,a,0\n2,a,1\n3,a,\n4,a,3\n5,a,4\n6,a,5\n7,a,6\n5,b,9\n6,b,9\n";
-  CHECK(
-      asked(few.c_str(), {{"x"}, {"y"}, ""}) ==
-      R"([columns] t.csv has 2 places twice; if "id" names the series, use --group id; if all rows are one series, use --group none)");
-  std::string numbers = few;
-  std::ranges::replace(numbers, 'a', '1');
-  std::ranges::replace(numbers, 'b', '2');
-  CHECK(asked(numbers.c_str(), {{"x"}, {"y"}, ""}) == "no error");
-  CHECK(asked("x,note,y\n1,a,0\n1,b,\n2,c,1\n2,d,2\n", {{"x"}, {"y"}, ""}) == "no error");  // notes
-  CHECK(asked("x,y\n1,0\n1,\n2,1\n2,2\n", {{"x"}, {"y"}, ""}) == "no error");               // replicates
 }
 
 TEST_CASE("columns: of many the first ones are listed") {

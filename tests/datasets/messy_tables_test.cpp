@@ -154,7 +154,7 @@ TEST_CASE("tables: year, month and day of their own columns are a date") {
   CHECK(joined("y,m,d,h,v\n2020,2,28,0,1\n2020,2,28,12,2\n", {0, 1, 2, 3}) == Values{0, 0.5});
   CHECK(joined("day,time,v\n2020-02-28,1:00 AM,1\n2020-02-28,1:00 PM,2\n", {0, 1})[1] == doctest::Approx(13. / 24));
   const auto refused = [&](const char* text, std::vector<std::size_t> columns) {
-    return short_error([&] { joined(text, columns); });
+    return refusal([&] { joined(text, columns); });
   };
   CHECK(refused("y,m,d,v\n2020,2,30,1\n", {0, 1, 2}) ==
         R"([t.csv:2] column "d" holds "30", expected a day of that month)");

@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <optional>
 
+#include "npzoo/datasets/tables/table.h"
 #include "npzoo/datasets/tables/table_reader.h"
 #include "tests/testing.h"
 
@@ -38,16 +40,17 @@ inline Numbers parse(std::string_view text) {
   return read_table(directory / "t.csv");
 }
 
-/// Without the folder of the temporary file.
-inline std::string short_error(const auto& f) {
+/// Returns the message that `f` throws, without the folders of the temporary files.
+inline std::string refusal(const auto& f) {
   std::string message = error_of(f);
-  const std::size_t slash = message.rfind('/', message.find(']'));
-  if (slash != std::string::npos) message.erase(1, slash);
+  const std::string folder = std::filesystem::temp_directory_path() / "npzoo-";
+  for (std::size_t at = message.find(folder); at != std::string::npos; at = message.find(folder))
+    message.erase(at, message.find('/', at + folder.size()) + 1 - at);
   return message;
 }
 
 inline std::string parse_error(std::string_view text) {
-  return short_error([&] { parse(text); });
+  return refusal([&] { parse(text); });
 }
 
 /// Runs `f` while `descriptor` stands for `path`.
@@ -58,5 +61,19 @@ inline void redirected(int descriptor, const std::filesystem::path& path, int fl
   f();
   ::dup2(saved.get(), descriptor);
 }
+
+/// A table in a file of its own.
+class ReadTable {
+ public:
+  ReadTable(const char* name, std::string_view text) {
+    std::ofstream(directory_ / name, std::ios::binary) << text;
+    table_.emplace(Table::read(directory_ / name));
+  }
+  Table& operator*() { return *table_; }
+
+ private:
+  TemporaryDirectory directory_;
+  std::optional<Table> table_;
+};
 
 }  // namespace npzoo::testing

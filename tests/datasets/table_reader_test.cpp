@@ -48,7 +48,7 @@ TEST_CASE("tables: comments before the header") {
         "[t.csv:2] is a line of more than 16777216 bytes");
   TemporaryDirectory directory;
   std::ofstream(directory / "t.csv") << "#\nx\n";
-  CHECK(short_error([&] { TableReader(directory / "t.csv").format().column("z"); }) ==
+  CHECK(refusal([&] { TableReader(directory / "t.csv").format().column("z"); }) ==
         R"([t.csv:2] has no column "z", found "x")");
 }
 
@@ -62,13 +62,12 @@ TEST_CASE("tables: columns by name") {
   std::ofstream(directory / "t.csv") << "x1,x2,y\n";
   const TableReader reader(directory / "t.csv");
   CHECK(reader.format().column("x2") == 1);
-  CHECK(short_error([&] { reader.format().column("z"); }) == R"([t.csv:1] has no column "z", found "x1", "x2", "y")");
+  CHECK(refusal([&] { reader.format().column("z"); }) == R"([t.csv:1] has no column "z", found "x1", "x2", "y")");
 }
 
 TEST_CASE("tables: files that cannot be read") {
   TemporaryDirectory directory;
-  CHECK(short_error([&] { TableReader(directory / "none.csv"); }) ==
-        "[none.csv] cannot open: No such file or directory");
+  CHECK(refusal([&] { TableReader(directory / "none.csv"); }) == "[none.csv] cannot open: No such file or directory");
   CHECK(parse_error("") == "[t.csv] is empty, expected a line of column names");
   CHECK(parse_error("\n\n") == "[t.csv] is empty, expected a line of column names");
   CHECK(parse("\nx\n1\n").header == Names{"x"});
@@ -208,10 +207,8 @@ TEST_CASE("tables: the cells of a column decide its kind") {
   CHECK(numbers[0].form.text(1) == "2020-01-02");
   CHECK(numbers[1].values[0] == 1.5);
   CHECK(table.decimal_sign() == ',');
-  CHECK(short_error([&] { table.numbers(columns, {}, columns); }) ==
-        R"([t.csv:3] column "d" holds "-", expected a date)");
-  CHECK(short_error([&] { (void)table.labels(0); }) ==
-        R"([t.csv:3] column "n" is empty, expected the name of a group)");
+  CHECK(refusal([&] { table.numbers(columns, {}, columns); }) == R"([t.csv:3] column "d" holds "-", expected a date)");
+  CHECK(refusal([&] { (void)table.labels(0); }) == R"([t.csv:3] column "n" is empty, expected the name of a group)");
   std::ofstream(directory / "u.csv") << "id\n b\n\"a\"\nb\n";
   const Table::Labels labels = Table::read(directory / "u.csv").labels(0);
   CHECK(labels.names == Names{"b", "a"});

@@ -42,12 +42,12 @@ TEST_CASE("tables: the writer") {
     TableWriter writer(directory / "t.csv", header);
     writer.write("", Values{1.0, 0.1});
     writer.write("1e300", Values{-3.0});
-    CHECK(short_error([&] {
+    CHECK(refusal([&] {
             writer.write("", Values{1.0, std::nan("")});
           }) == R"([t.csv:4] column "y" is nan, expected a finite number)");
   }
   CHECK(directory.count() == 0);
-  CHECK(short_error([&] { TableWriter(directory / "t.csv", {}); }) == "[t.csv] has no columns, expected at least one");
+  CHECK(refusal([&] { TableWriter(directory / "t.csv", {}); }) == "[t.csv] has no columns, expected at least one");
   TableWriter writer(directory / "t.csv", header);
   writer.write("", Values{1.0, 0.1});
   writer.write(" 1e300", Values{-3.0});
@@ -60,14 +60,14 @@ TEST_CASE("tables: comments of the writer") {
   const Names header{"#x", "y"}, comments{"one", "", "x from 1, \"to\" 2"};
   TableWriter writer(directory / "t.csv", header, comments);
   writer.write("", Values{1.0, 2.0});
-  CHECK(short_error([&] {
+  CHECK(refusal([&] {
           writer.write("", Values{1.0, kInfinity});
         }) == R"([t.csv:6] column "y" is inf, expected a finite number)");
   writer.commit();
   CHECK(read_text(directory / "t.csv") == "# one\n# \n# x from 1, \"to\" 2\n\"#x\",y\n1,2\n");
   CHECK(read_table(directory / "t.csv").header == header);
   for (const char* text : {"a\nb", "\r"})
-    CHECK(short_error([&] { TableWriter(directory / "u.csv", header, Names{text}); }) ==
+    CHECK(refusal([&] { TableWriter(directory / "u.csv", header, Names{text}); }) ==
           fmt::format(R"([u.csv] got the comment "{}", expected one line)", *text == 'a' ? "a?b" : "?"));
   CHECK(directory.count() == 1);
 }
@@ -85,7 +85,7 @@ TEST_CASE("tables: - is standard input and standard output") {
   redirected(STDIN_FILENO, directory / "t.csv", O_RDONLY, [] { CHECK(read_table("-").values == Values{4.0, 5.0}); });
   std::ofstream(directory / "bad.csv") << "x\ny\n";
   redirected(STDIN_FILENO, directory / "bad.csv", O_RDONLY, [] {
-    CHECK(short_error([] { read_table("-"); }) == R"([<stdin>:2] column "x" holds "y", expected a number)");
+    CHECK(refusal([] { read_table("-"); }) == R"([<stdin>:2] column "x" holds "y", expected a number)");
   });
 }
 

@@ -4,7 +4,6 @@
 
 #include "npzoo/engine/error.h"
 #include "npzoo/models/applications/tables/fill.h"
-#include "npzoo/models/training/named_weights.h"
 #include "tests/models/trained_fixture.h"
 #include "tests/models/training_fixtures.h"
 
@@ -12,11 +11,6 @@ using namespace npzoo;
 using namespace npzoo::testing;
 
 namespace {
-
-const TrainedModel& any_1d() {
-  static const TrainedModel trained = load_model("npzoo/any-1d");
-  return trained;
-}
 
 /// Two groups of a rising series with a sharp cycle of four steps, and eight steps behind each.
 struct RisingExample {
@@ -44,7 +38,8 @@ TEST_CASE("forecasts behind the end of a rising seasonal series follow both, by 
   const FillOptions options{.quantiles = {0.1, 0.5}, .samples = 3};
   FillOptions weights_alone = options;
   weights_alone.combine_ends = false;
-  const FillResult combined = fill(any_1d(), e.data(), options), alone = fill(any_1d(), e.data(), weights_alone);
+  const FillResult combined = fill(weights_of_tables(), e.data(), options),
+                   alone = fill(weights_of_tables(), e.data(), weights_alone);
   CHECK(combined.report.combined_ends == 2);
   CHECK(alone.report.combined_ends == 0);
   CHECK(combined.scores[0].mae < 0.5);
@@ -56,7 +51,7 @@ TEST_CASE("forecasts behind the end of a rising seasonal series follow both, by 
     CHECK(c.quantiles[2 * row + 1] == doctest::Approx(c.mean[row]));
   }
   set_threads(1);
-  const FillResult again = fill(any_1d(), e.data(), options);
+  const FillResult again = fill(weights_of_tables(), e.data(), options);
   set_threads(0);
   CHECK(again.columns[0].mean == c.mean);
   CHECK(again.columns[0].samples == c.samples);
@@ -73,7 +68,7 @@ TEST_CASE("samples behind the end of a series are paths, whatever else is asked"
     y.push_back(t < 60 ? level : kNaN);
   }
   constexpr std::size_t kPaths = 400;
-  const FillResult result = fill(any_1d(), {.x = x, .values = {y}}, {.samples = kPaths});
+  const FillResult result = fill(weights_of_tables(), {.x = x, .values = {y}}, {.samples = kPaths});
   const PredictedColumn& c = result.columns[0];
   double products = 0;
   for (std::size_t s = 0; s < kPaths; ++s) {
@@ -87,7 +82,7 @@ TEST_CASE("samples behind the end of a series are paths, whatever else is asked"
   for (std::size_t s = 0; s < 3; ++s)
     for (std::size_t h = 0; h < 10; ++h) CHECK(three[10 * s + h] == c.samples[(60 + h) * kPaths + s]);
   const FillResult shorter =
-      fill(any_1d(), {.x = std::span(x).first(65), .values = {std::span(y).first(65)}}, {.samples = 3});
+      fill(weights_of_tables(), {.x = std::span(x).first(65), .values = {std::span(y).first(65)}}, {.samples = 3});
   for (std::size_t h = 0; h < 5; ++h) {
     const auto error = [&](const PredictedColumn& of, std::size_t samples, std::size_t s) {
       return (of.samples[(60 + h) * samples + s] - of.mean[60 + h]) / of.std[60 + h];
@@ -103,7 +98,7 @@ TEST_CASE("the end of a series behind a long gap is forecast without scores of h
     x.push_back(t);
     y.push_back(t < 32 || t == 53 ? 10 + random.normal() : kNaN);
   }
-  const FillResult result = fill(any_1d(), {.x = x, .values = {y}});
+  const FillResult result = fill(weights_of_tables(), {.x = x, .values = {y}});
   REQUIRE(result.ends.size() == 1);
   double sum = 0;
   for (const double share : result.ends[0].forecast.shares) sum += share;
@@ -120,7 +115,7 @@ TEST_CASE("the forecast of a series of one value allows for the rounding of that
       x.push_back(t);
       y.push_back(t < 24 ? value : kNaN);
     }
-    const FillResult found = fill(any_1d(), {.x = x, .values = {y}}, {.samples = 200});
+    const FillResult found = fill(weights_of_tables(), {.x = x, .values = {y}}, {.samples = 200});
     const double rounding = std::pow(10, -decimals) / std::sqrt(12.0);
     for (std::size_t i = 24; i < 30; ++i) {
       CHECK(found.columns[0].mean[i] == doctest::Approx(value).epsilon(1e-9).scale(rounding));
@@ -138,7 +133,7 @@ TEST_CASE("forecasts by logarithms have the mean of skewed values, and not their
     y.push_back(t < 120 ? std::exp(0.6 * random.normal()) : kNaN);
     if (t < 120) mean += y.back() / 120;
   }
-  const FillResult found = fill(any_1d(), {.x = x, .values = {y}});
+  const FillResult found = fill(weights_of_tables(), {.x = x, .values = {y}});
   const GaussianPath& path = found.ends.at(0).forecast.of(EndMethod::logarithms);
   CHECK(path.mean.at(0) > 0.92 * mean);  // the median is exp(-0.18) = 0.84 times the mean
   CHECK(path.mean.at(0) < 1.15 * mean);
@@ -170,7 +165,7 @@ TEST_CASE("other methods are scored on the rows behind the end alone") {
   RisingExample e;
   e.y[5] = kNaN;  // a gap
   e.truth[5] = 12.5;
-  const FillResult result = fill(any_1d(), e.data(), {.baselines = true});
+  const FillResult result = fill(weights_of_tables(), e.data(), {.baselines = true});
   std::vector<std::string> names;
   for (const BaselineScores& b : result.baselines) names.push_back(b.name);
   CHECK(names == std::vector<std::string>{"gp", "linear interpolation", "exponential smoothing", "theta", "drift",
@@ -186,26 +181,26 @@ TEST_CASE("other methods are scored on the rows behind the end alone") {
 
 TEST_CASE("a given period is used, and a bad one is an error") {
   const RisingExample e;
-  CHECK(fill(any_1d(), e.data(), {.periods = {"4"}}).scores[0].mae < 0.5);
-  CHECK_THROWS_WITH_AS(static_cast<void>(fill(any_1d(), e.data(), {.periods = {"1y"}})),
+  CHECK(fill(weights_of_tables(), e.data(), {.periods = {"4"}}).scores[0].mae < 0.5);
+  CHECK_THROWS_WITH_AS(static_cast<void>(fill(weights_of_tables(), e.data(), {.periods = {"1y"}})),
                        doctest::Contains("the period 1y found, expected two or more steps"), Error);
-  CHECK_THROWS_AS(static_cast<void>(fill(any_1d(), e.data(), {.periods = {"1"}})), Error);
+  CHECK_THROWS_AS(static_cast<void>(fill(weights_of_tables(), e.data(), {.periods = {"1"}})), Error);
 }
 
 TEST_CASE("the check of forecasts scores every method on the hidden last season") {
   const RisingExample e;
-  const std::vector<EndScore> scores = fill(any_1d(), e.data(), {.check_ends = true}).end_scores;
+  const std::vector<EndScore> scores = fill(weights_of_tables(), e.data(), {.check_ends = true}).end_scores;
   REQUIRE(scores.size() == kEndMethods + 1);
   CHECK(scores[0].method == "combination");
   CHECK(scores[0].values == 12);
   for (const EndScore& s : scores) CHECK((s.crps > 0 && s.coverage_95 <= 1));
   RisingExample negative;
   negative.y[60] = -3;  // of the second group, so there are no logarithms for both
-  const std::vector<EndScore> without = fill(any_1d(), negative.data(), {.check_ends = true}).end_scores;
+  const std::vector<EndScore> without = fill(weights_of_tables(), negative.data(), {.check_ends = true}).end_scores;
   REQUIRE(without.size() == kEndMethods - 1);
   for (const EndScore& s : without) CHECK((s.crps > 0 && s.values == 12));
   const std::vector<double> x{1, 2, 3}, y{1, 2, 3};
-  CHECK(fill(any_1d(), {.x = x, .values = {y}}, {.check_ends = true}).end_scores.empty());
+  CHECK(fill(weights_of_tables(), {.x = x, .values = {y}}, {.check_ends = true}).end_scores.empty());
 }
 
 TEST_CASE("counts that are often 0 are never forecast below 0") {
@@ -217,7 +212,7 @@ TEST_CASE("counts that are often 0 are never forecast below 0") {
     y.push_back(t < 32 ? (random.uniform() < 0.6 ? 0 : 4 * random.uniform()) : kNaN);
   }
   const FillResult result =
-      fill(any_1d(), {.x = x, .values = {y}, .truth = {truth}}, {.quantiles = {0.05}, .samples = 20});
+      fill(weights_of_tables(), {.x = x, .values = {y}, .truth = {truth}}, {.quantiles = {0.05}, .samples = 20});
   const PredictedColumn& c = result.columns[0];
   for (std::size_t row = 32; row < 40; ++row) {
     CHECK(c.quantiles[row] == 0);

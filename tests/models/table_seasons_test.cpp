@@ -4,7 +4,6 @@
 #include "npzoo/datasets/tables/date_time.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/models/applications/tables/fill.h"
-#include "npzoo/models/training/named_weights.h"
 #include "tests/models/trained_fixture.h"
 #include "tests/models/training_fixtures.h"
 
@@ -12,11 +11,6 @@ using namespace npzoo;
 using namespace npzoo::testing;
 
 namespace {
-
-const TrainedModel& weights_of_tables() {
-  static const TrainedModel trained = load_model("npzoo/any-1d");
-  return trained;
-}
 
 const ColumnForm kDates{.kind = ColumnForm::Kind::time, .epoch = parse_date_time("2024-01-01")->day};
 

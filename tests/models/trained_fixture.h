@@ -1,6 +1,7 @@
 #pragma once
 
 #include "npzoo/models/applications/trained_model.h"
+#include "npzoo/models/training/named_weights.h"
 
 namespace npzoo::testing {
 
@@ -10,6 +11,12 @@ inline TrainedModel as_trained(TrainingRun run, std::unique_ptr<Model> model) {
   trained.checkpoint.run = std::move(run);
   trained.checkpoint.step = 20;
   trained.model = std::move(model);
+  return trained;
+}
+
+/// The weights that fill tables of one input.
+inline const TrainedModel& weights_of_tables() {
+  static const TrainedModel trained = load_model("npzoo/any-1d");
   return trained;
 }
 
