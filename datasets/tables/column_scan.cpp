@@ -18,6 +18,7 @@ void ColumnScan::add(std::string_view cell) {
   if (day_first_ || month_first_) {
     day_first_ = day_first_ && is_date(cell, DateOrder::dmy);
     month_first_ = month_first_ && is_date(cell, DateOrder::mdy);
+    points_ = points_ && cell.find_first_of("/-") == std::string_view::npos;
   }
   if (dates_) {
     const auto found = parse_number_date(cell);
@@ -30,7 +31,8 @@ void ColumnScan::add(std::string_view cell) {
 }
 
 DateOrder ColumnScan::order() const {
-  if (cells_ == 0 || day_first_ == month_first_) return DateOrder::unknown;
+  if (cells_ == 0 || !(day_first_ || month_first_)) return DateOrder::unknown;
+  if (day_first_ && month_first_) return points_ ? DateOrder::dmy : DateOrder::unknown;
   return day_first_ ? DateOrder::dmy : DateOrder::mdy;
 }
 

@@ -18,7 +18,7 @@ class ColumnScan {
   /// The cells that are not missing.
   std::int64_t cells() const { return cells_; }
   const DecimalVote& numbers() const { return numbers_; }
-  /// The only order of day and month that all dates of the column may have.
+  /// The only order of day and month that all dates of the column may have; of two the day first, if all have points.
   DateOrder order() const;
   /// The shape of the numbers (see NumberDate) if all cells are dates of digits alone; 0 otherwise.
   std::uint8_t date_shape() const { return cells_ >= fewest_rows(shape_) ? shape_ : 0; }
@@ -30,7 +30,7 @@ class ColumnScan {
  private:
   std::int64_t cells_ = 0;
   DecimalVote numbers_;
-  bool day_first_ = true, month_first_ = true, dates_ = true, clocks_ = true;
+  bool day_first_ = true, month_first_ = true, points_ = true, dates_ = true, clocks_ = true;
   std::uint8_t shape_ = 0;
   DateTime first_date_;
 };

@@ -15,6 +15,7 @@ constexpr std::size_t kFirstCapacity = std::size_t{1} << 18;
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::size_t kHead = std::size_t{1} << 16;
+constexpr std::size_t kPeeked = 5;  // rows that show what separates columns
 constexpr std::string_view kGeneralHint = "; use --skip-rows if";
 
 }  // namespace
@@ -57,7 +58,7 @@ void TableReader::read_format() {
     std::string header = take_header();
     if (!separator_ && between_blanks(header)) separator_ = ' ';
     const std::string found = separators_in(header);
-    if (!separator_ && found.size() > 1) separator_ = separator_by_rows(header, peek_rows(5), found);
+    if (!separator_ && found.size() > 1) separator_ = separator_by_rows(header, peek_rows(kPeeked), found);
     format_ = std::make_unique<TableFormat>(bytes_.name(), line_, header, separator_, two_words_);
   }
   for (int units = toa5 ? 2 : 0; units > 0; --units) next_line();
@@ -115,8 +116,11 @@ bool TableReader::between_blanks(std::string& header) {
   if (header.find_first_of(",;") != std::string::npos || trim(header).find_first_of(" \t") == std::string_view::npos)
     return false;
   if (header.find('\t') != std::string::npos) return false;
-  const std::string_view row = trim(peek().value_or(std::string_view()));
-  if (CellParser(TableFormat("", 0, "cell", ',')).kind_of(row) == ColumnForm::Kind::time) return false;
+  const std::vector<std::string_view> rows = peek_rows(kPeeked);
+  CellParser cell(TableFormat("", 0, "cell", ','));
+  const auto is_time = [&](std::string_view line) { return cell.kind_of(trim(line)) == ColumnForm::Kind::time; };
+  if (rows.empty() || std::ranges::all_of(rows, is_time)) return false;
+  const std::string_view row = trim(rows[0]);
   const std::size_t names = count_words(header), cells = count_words(row);
   if (names < 2 || (cells != names && cells != names + 1)) return false;
   if (cells == names) return true;

@@ -107,6 +107,7 @@ TEST_CASE("tables: names and cells may stand between blanks") {
   CHECK((*rows).header() == std::vector<std::string>{"row", "date", "the y"});
   CHECK((*rows).labels(0).names == std::vector<std::string>{"a b", "c"});
   CHECK((*MessyTable("t.csv", "a time\n2020-01-01 12:00\n2020-01-02 12:00\n")).header().size() == 1);
+  CHECK((*MessyTable("t.csv", "a y\n2020-01-01 12.00\n2020-01-02 12.61\n")).header().size() == 2);
 }
 
 TEST_CASE("tables: a first column without a name can be called row") {
@@ -143,6 +144,9 @@ TEST_CASE("tables: the order of day and month follows from a column that fits on
   CHECK(order("t,y\n03/04/2020,1\n04/03/2020,1\n") == DateOrder::unknown);
   CHECK(order("t,y\n13/04/2020,1\n04/13/2020,1\n") == DateOrder::unknown);
   CHECK(order("t,y\n1.5,1\n2,1\n") == DateOrder::unknown);
+  CHECK(order("t,y\n03.04.2020,1\n04.03.2020 10:00,1\n") == DateOrder::dmy);  // points stand behind a day
+  CHECK(order("t,y\n03.04.2020,1\n04.13.2020,1\n") == DateOrder::mdy);
+  CHECK(order("t,y\n03.04.2020,1\n04/03/2020,1\n") == DateOrder::unknown);
 }
 
 TEST_CASE("tables: year, month and day of their own columns are a date") {

@@ -171,9 +171,10 @@ void add_column_flags(Flags& flags, PredictCommand& c) {
       "--group", c.columns.group,
       "column of groups, or several, such as store,item: each group is a series of its own; none: all rows are one "
       "series, and rows of equal inputs are averaged");
-  flags.choice("--dates", c.date_order, {"dmy", "mdy", "ymd"},
-               "order of day, month and year in dates of three numbers, such as 03/04/2020. Default: the only order "
-               "that fits all dates of a column; ambiguous columns are an error");
+  flags.choice(
+      "--dates", c.date_order, {"dmy", "mdy", "ymd"},
+      "order of day, month and year in dates of three numbers, such as 03/04/2020. Default: the only order "
+      "that fits all dates of a column, and the day first in 03.04.2020; other ambiguous columns are an error");
   flags.texts("--date", c.columns.date,
               "columns that are an input together: year,month,day, also with hour, minute and second, date,time or "
               "date,hour, or year with quarter, week or day of the year (default: a column of dates and one of times)");
