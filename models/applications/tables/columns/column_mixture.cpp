@@ -41,7 +41,7 @@ std::vector<double> main_direction(const JointGaussian& g) {
   return direction;
 }
 
-/// Splits filled rows into three groups: thirds along the direction of the largest variance, then Lloyd's algorithm.
+/// Splits filled rows into groups: equal parts along the direction of the largest variance, then Lloyd's algorithm.
 std::vector<std::size_t> group_rows(const JointGaussian& common, const CellTable& filled) {
   constexpr int kRounds = 30;
   const std::size_t n = filled.rows, columns = filled.columns;
@@ -97,7 +97,7 @@ struct PartSums {
 
   /// The part, shrunk towards the common Gaussian.
   JointGaussian part(const JointGaussian& common) const {
-    constexpr double kRowsOfMean = 5, kRowsPerColumn = 4;
+    constexpr double kRowsOfMean = 5, kRowsPerColumn = 2;
     const std::size_t columns = values.size();
     const double pull = kRowsPerColumn * static_cast<double>(columns);
     std::vector<double> shift(columns), mean(columns), covariance(columns * columns);

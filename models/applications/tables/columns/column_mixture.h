@@ -7,9 +7,9 @@
 
 namespace npzoo {
 
-/// A mixture of three Gaussians of the columns: rows of different kinds have different relations between columns.
+/// A mixture of five Gaussians of the columns: rows of different kinds have different relations between columns.
 struct ColumnMixture {
-  static constexpr std::size_t kParts = 3;
+  static constexpr std::size_t kParts = 5;
   std::vector<JointGaussian> parts;
   std::array<double, kParts> weights{};
 };

@@ -131,25 +131,8 @@ class Decision {
   /// `alone_method`: of the methods, the one that keeps columns apart; without it the mean of the column does.
   Decision(const Standardised& question, const Candidates& candidates, std::optional<std::size_t> alone_method)
       : q_(question), alone_(alone_method) {
-    const std::vector<bool> hidden = cells_to_hide(q_.x, q_.ordered);
-    CellTable shown = q_.x;
-    for (std::size_t i = 0; i < hidden.size(); ++i)
-      if (hidden[i]) shown.cells[i] = std::numeric_limits<double>::quiet_NaN();
-    if (std::ranges::count(hidden, true) == 0) return;
-    const std::vector<CellFigures> methods = candidates(shown);
-    const std::vector<GapKind> kinds = gap_kinds(shown, q_.ordered);
-    constexpr std::size_t kMost = 5000;  // cells that decide
-    const std::size_t stride = 1 + static_cast<std::size_t>(std::ranges::count(hidden, true)) / kMost;
-    std::size_t count = 0;
-    for (std::size_t i = 0; i < hidden.size(); ++i) {
-      if (!hidden[i] || count++ % stride != 0) continue;
-      HiddenCells& cells = hidden_[static_cast<std::size_t>(kinds[i])];
-      const std::vector<CellGuess> guesses = guesses_of(methods, i);
-      cells.guesses.insert(cells.guesses.end(), guesses.begin(), guesses.end());
-      cells.values.push_back(q_.x.cells[i]);
-      cells.columns.push_back(i % q_.x.columns);
-      cells.alone.push_back(alone_ ? guesses[*alone_] : CellGuess());
-    }
+    const std::size_t folds = alone_ ? 1 : kFoldsOfRows;
+    for (std::size_t fold = 0; fold < folds; ++fold) look(cells_to_hide(q_.x, q_.ordered, fold), candidates);
   }
 
   GapShares shares_of(GapKind kind, std::size_t methods) const {
@@ -179,6 +162,30 @@ class Decision {
   }
 
  private:
+  static constexpr std::size_t kFoldsOfRows = 3;
+
+  void look(const std::vector<bool>& hidden, const Candidates& candidates) {
+    constexpr std::size_t kMost = 5000;  // cells that decide
+    const auto all = static_cast<std::size_t>(std::ranges::count(hidden, true));
+    if (all == 0) return;
+    CellTable shown = q_.x;
+    for (std::size_t i = 0; i < hidden.size(); ++i)
+      if (hidden[i]) shown.cells[i] = std::numeric_limits<double>::quiet_NaN();
+    const std::vector<CellFigures> methods = candidates(shown);
+    const std::vector<GapKind> kinds = gap_kinds(shown, q_.ordered);
+    const std::size_t stride = 1 + all / kMost;
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < hidden.size(); ++i) {
+      if (!hidden[i] || count++ % stride != 0) continue;
+      HiddenCells& cells = hidden_[static_cast<std::size_t>(kinds[i])];
+      const std::vector<CellGuess> guesses = guesses_of(methods, i);
+      cells.guesses.insert(cells.guesses.end(), guesses.begin(), guesses.end());
+      cells.values.push_back(q_.x.cells[i]);
+      cells.columns.push_back(i % q_.x.columns);
+      cells.alone.push_back(alone_ ? guesses[*alone_] : CellGuess());
+    }
+  }
+
   /// Those of a kind of gap, or of all if they are few.
   HiddenCells cells_for(GapKind kind, std::size_t fewest) const {
     const HiddenCells& own = hidden_[static_cast<std::size_t>(kind)];

@@ -80,14 +80,14 @@ std::vector<GapKind> gap_kinds(const CellTable& table, bool ordered) {
   return kinds;
 }
 
-std::vector<bool> cells_to_hide(const CellTable& table, bool ordered) {
+std::vector<bool> cells_to_hide(const CellTable& table, bool ordered, std::size_t fold) {
   constexpr std::size_t kEnough = 100, kMostMoves = 4, kShare = 10;
   std::vector<bool> hidden(table.cells.size());
   std::size_t count = 0, known = 0;
   for (const double cell : table.cells) known += !std::isnan(cell);
   for (std::size_t number = 0; number < kMostMoves && table.rows > 0; ++number) {
     if (count >= kEnough || (number > 0 && kShare * count >= known)) break;
-    const Moves moves(table.rows, ordered, number);
+    const Moves moves(table.rows, ordered, fold * kMostMoves + number);
     for (std::size_t row = 0; row < table.rows; ++row) {
       const Move move = moves.of(row);
       for (std::size_t c = 0; c < table.columns && move.hides; ++c) {
