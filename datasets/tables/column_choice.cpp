@@ -10,6 +10,7 @@
 
 #include "npzoo/datasets/tables/column_hints.h"
 #include "npzoo/datasets/tables/flag_text.h"
+#include "npzoo/datasets/tables/inputs_of_rows.h"
 #include "npzoo/datasets/tables/series_columns.h"
 #include "npzoo/datasets/tables/text_parts.h"
 #include "npzoo/engine/error.h"
@@ -209,14 +210,18 @@ Names choose_inputs(Table& table, const ColumnChoice& choice, std::optional<std:
     return found.names;
   }
   const Names places = coordinates_among(found.names);
-  fail("[columns] {}: {} might be {}, expected --inputs to name {}{}", file, quoted_list(found.names),
+  fail("[columns] {}: {} might be {}, expected --inputs to name {}{}{}", file, quoted_list(found.names),
        found.names.size() == 1 ? "an input" : "inputs", dim_x ? fmt::format("the {} of the model", *dim_x) : "them",
+       dim_x ? "" : ", or --inputs none to predict from all columns of a row",
        places.empty() ? wide : ": such as --inputs " + flag_list(places));
 }
 
 }  // namespace
 
-ColumnChoice choose_columns(Table& table, const ColumnChoice& wishes, std::optional<std::int64_t> dim_x) {
+namespace {
+
+/// Adds the values that wishes leave open.
+ColumnChoice with_values(Table& table, const ColumnChoice& wishes) {
   check_wishes(table, wishes);
   check_units(table);
   ColumnChoice choice = wishes;
@@ -241,11 +246,34 @@ ColumnChoice choose_columns(Table& table, const ColumnChoice& wishes, std::optio
       fail("[columns] {} misses no value of {}, expected rows to fill, or --targets{}", file,
            quoted_list(choice.values), far_number_hint(table, choice.values));
   }
-  if (!choice.date.empty())
+  return choice;
+}
+
+}  // namespace
+
+ColumnChoice choose_columns(Table& table, const ColumnChoice& wishes, std::optional<std::int64_t> dim_x) {
+  ColumnChoice choice = with_values(table, wishes);
+  if (!choice.date.empty()) {
     choice.inputs.insert(choice.inputs.begin(), choice.date_name());
-  else if (choice.inputs.empty())
+    return choice;
+  }
+  if (!choice.inputs.empty()) return choice;
+  const auto numbers = [&](const std::string& name) {
+    return std::move(table.numbers(std::array{table.format().column(name)}, {})[0].values);
+  };
+  const bool may_be_rows = !dim_x && odd_cell(table, choice).empty();
+  if (auto found = may_be_rows ? inputs_of_rows(facts_of(table), choice, numbers) : std::nullopt)
+    choice.inputs = std::move(*found);
+  else
     choice.inputs = choose_inputs(table, choice, dim_x);
   return choice;
+}
+
+ColumnChoice choose_rows(Table& table, const ColumnChoice& wishes) { return with_values(table, wishes); }
+
+Names complete_columns(Table& table, const ColumnChoice& choice) {
+  return open_columns(facts_of(table), choice,
+                      [](const ColumnFacts& c) { return c.kind == Kind::number && c.missing == 0; });
 }
 
 bool misses_nothing(Table& table, const ColumnChoice& wishes) {
@@ -266,13 +294,9 @@ namespace {
 
 /// The only column of numbers that is called like a time; of two columns x is one as well.
 Names time_by_name(const Names& numbers) {
-  constexpr std::string_view kTimes[] = {"year", "time", "t", "day", "hour", "week", "step", "index", "timestamp"};
   Names found;
-  for (const std::string& name : numbers) {
-    std::string small = name;
-    std::ranges::transform(small, small.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
-    if (std::ranges::count(kTimes, small) > 0 || (small == "x" && numbers.size() == 2)) found.push_back(name);
-  }
+  for (const std::string& name : numbers)
+    if (is_called_time(name) || ((name == "x" || name == "X") && numbers.size() == 2)) found.push_back(name);
   return found.size() == 1 && numbers.size() > 1 ? found : Names();
 }
 

@@ -13,12 +13,19 @@ namespace npzoo {
 
 /// Adds what `wishes` leaves open, if there is no doubt:
 /// - values are the columns of numbers that miss some;
-/// - inputs are those of open_inputs. If `date` names columns, they are the input, in front of those named.
+/// - inputs are those of open_inputs, or of inputs_of_rows if the model does not name their number: then there may be
+///   none. If `date` names columns, they are the input, in front of those named.
 /// Throws Error, naming the flags that end the doubt, where there is any, and where a column is missing or named twice.
 ColumnChoice choose_columns(Table& table, const ColumnChoice& wishes, std::optional<std::int64_t> dim_x);
 
 /// True if rows are complete: the columns that may be values miss none, and every cell can be read.
 bool misses_nothing(Table& table, const ColumnChoice& wishes);
+
+/// As choose_columns for rows without an input: no column becomes one.
+ColumnChoice choose_rows(Table& table, const ColumnChoice& wishes);
+
+/// Returns the columns of numbers that a choice leaves over and that miss nothing.
+std::vector<std::string> complete_columns(Table& table, const ColumnChoice& choice);
 
 /// The same where the rows to predict are not among those of the table: inputs are the column of dates, or one that is
 /// called like a time, or two of coordinates, and values are all other columns of numbers. `command` writes a command

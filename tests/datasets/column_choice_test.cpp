@@ -13,6 +13,8 @@ using namespace npzoo::testing;
 
 namespace {
 
+const std::string kNoInputs = ", or --inputs none to predict from all columns of a row";
+
 using DimX = std::optional<std::int64_t>;
 
 /// Inputs, `>`, values and the group.
@@ -91,7 +93,7 @@ TEST_CASE("columns: two inputs are found by the names of coordinates, or by the 
   CHECK(chosen("a,b,t\n1,2,3\n2,3,\n", {.inputs = {"b"}}) == "b > t");
   CHECK(chosen("day,a,b,t\n2020-01-01,1,2,3\n2020-01-02,2,3,\n", {.inputs = {"a", "day"}}) == "a day > t");
   CHECK(refused("a,b,t\n1,2,3\n2,3,\n") ==
-        R"([columns] t.csv: "a" and "b" might be inputs, expected --inputs to name them)");
+        R"([columns] t.csv: "a" and "b" might be inputs, expected --inputs to name them)" + kNoInputs);
   CHECK(refused("a,b,t\n1,2,3\n2,3,\n", {}, 1) ==
         R"([columns] t.csv: "a" and "b" might be inputs, expected --inputs to name the 1 of the model)");
   CHECK(refused("x,t\n1,3\n2,\n", {}, 2) ==
@@ -110,7 +112,7 @@ TEST_CASE("columns: named columns are used, each once") {
   CHECK(refused(table, {.values = {"U"}}) == R"([t.csv:1] has no column "U", found "id", "day", "u", "v")");
   CHECK(refused(table, {.group = "group"}) == R"([t.csv:1] has no column "group", found "id", "day", "u", "v")");
   CHECK(refused(table, {.group = ""}) ==
-        R"([columns] t.csv: "id" and "day" might be inputs, expected --inputs to name them)");
+        R"([columns] t.csv: "id" and "day" might be inputs, expected --inputs to name them)" + kNoInputs);
   for (const ColumnChoice& twice :
        {ColumnChoice{.inputs = {"u", "u"}}, {.inputs = {"u"}, .values = {"u"}}, {.values = {"u"}, .group = "u"}})
     CHECK(refused(table, twice) ==
@@ -197,7 +199,7 @@ TEST_CASE("columns: numbers of six digits are dates by their name, or if they ar
   CHECK(chosen("t,y\n202312,1\n202401,\n202402,3\n") == "t > y");
   CHECK(chosen("n,month,y\n1,202312,1\n2,202401,\n3,202402,3\n") == "month > y");
   CHECK(refused("n,zip,y\n1,202312,1\n2,202401,\n3,202402,3\n") ==
-        R"([columns] t.csv: "n" and "zip" might be inputs, expected --inputs to name them)");
+        R"([columns] t.csv: "n" and "zip" might be inputs, expected --inputs to name them)" + kNoInputs);
   CHECK(chosen("date,code,y\n2024-01-01,202312,1\n2024-01-02,202401,\n2024-01-03,202402,3\n") == "date > y");
 }
 
@@ -228,9 +230,14 @@ TEST_CASE("columns: marks of missing values and wide tables have remedies") {
   CHECK(refused("place,2018,2019,2020,n\na,1,2,,5\nb,2,3,4,6\n")
             .ends_with(R"("2018", "2019" and "2020" name times: put them into a column of their own, with the values )"
                        "beside them (pandas.melt)"));
-  CHECK(refused("place,2018,2019,2020\na,1,2,\nb,2,,4\n") ==
+  CHECK(
+      refused("place,2018,2019,2020\na,1,2,5\nb,2,7,\n")
+          .starts_with(R"([columns] t.csv: "2018" and "2019" might be inputs, expected --inputs to name them, or )"
+                       R"(--inputs none to predict from all columns of a row; "2018", "2019" and "2020" name times)"));
+  CHECK(refused("place,2018,2019,2020\na,1,,5\nb,2,,\n", {.values = {"2020"}}) ==
         R"([columns] t.csv: no column but "2018" might be an input, expected --inputs to name one; "2018", "2019" and )"
         R"("2020" name times: put them into a column of their own, with the values beside them (pandas.melt))");
+  CHECK(chosen("place,2018,2019,2020\na,1,2,\nb,2,,4\n") == "> 2019 2020");
 }
 
 TEST_CASE("columns: of many the first ones are listed") {
@@ -242,7 +249,8 @@ TEST_CASE("columns: of many the first ones are listed") {
   }
   CHECK(refused(header + "\n" + row + "\n" + gap + "\n") ==
         R"([columns] t.csv: "c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7" and 4 more might be inputs, )"
-        "expected --inputs to name them");
+        "expected --inputs to name them" +
+            kNoInputs);
 }
 
 TEST_CASE("columns: the columns of a table of targets are the inputs") {

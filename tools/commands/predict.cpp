@@ -159,7 +159,9 @@ void add_file_flags(Flags& flags, PredictCommand& c) {
 }
 
 void add_column_flags(Flags& flags, PredictCommand& c) {
-  flags.texts("--inputs", c.columns.inputs, "columns of inputs (default: the column of dates)");
+  flags.texts("--inputs", c.columns.inputs,
+              "columns of inputs (default: the column of dates); none: rows have no input, and their columns predict "
+              "each other");
   flags.texts("--values", c.columns.values, "columns to predict (default: columns of numbers with gaps)");
   flags.texts(
       "--covariates", c.columns.covariates,
@@ -212,6 +214,9 @@ void add_context_flags(Flags& flags, PredictCommand& c) {
   flags.toggle(
       "--no-standardise", c.as_is,
       "use inputs and values unchanged, instead of mapping them to the range and the standard deviation of training");
+  flags.toggle("--columns-apart", c.columns_apart,
+               "predict each column by itself. By default columns of a row help to predict each other where that is "
+               "better on hidden cells, and so do complete columns of numbers unless --values names the columns");
   flags.whole("--neighbours", c.neighbours, {0},
               "observed points used for each group of near targets (default 0: the number in training)");
   flags.toggle("--no-turn", c.no_turn,

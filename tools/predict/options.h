@@ -41,6 +41,7 @@ struct PredictOptions {
   TransformOptions transform;
   std::filesystem::path truth;  // empty: not known
   bool as_is = false;           // no standardisation
+  bool columns_apart = false;   // columns do not help each other
   std::int64_t neighbours = 0;  // 0: as many as the weights are good for
   bool no_turn = false;         // two inputs of a large table are not turned
   std::int64_t chunk = 4096;

@@ -53,6 +53,7 @@ void check_picture(const PredictOptions& c, const FillTables& tables) {
   if (c.plot.empty()) return;
   plot::format_of(c.plot);
   const ColumnChoice& columns = tables.columns;
+  check(tables.has_inputs(), "[plot] {} has rows without an input, expected --inputs", c.table.string());
   check(columns.inputs.size() <= 2, "[plot] {} has {} inputs, {}, expected one or two", c.table.string(),
         columns.inputs.size(), fmt::join(columns.inputs, ", "));
   check_drawn_names(c.plot, columns.inputs);
@@ -225,7 +226,7 @@ std::string why_gp(const FillData& data) {
 
 /// Says that a Gaussian process makes the predictions where nobody named it; empty otherwise.
 std::string why_fitted(const PredictOptions& c, const FillResult& result, bool compared, const FillData& data) {
-  if (c.model != "auto" || !c.checkpoint.empty() || !result.report.fitted) return {};
+  if (c.model != "auto" || !c.checkpoint.empty() || !result.report.fitted || data.dim_x == 0) return {};
   return "a Gaussian process makes the predictions: " +
          (compared ? "it predicts hidden rows better than the weights" : why_gp(data));
 }
@@ -258,6 +259,7 @@ FillOptions fill_options(const PredictOptions& c) {
       .turn = !c.no_turn,
       .chunk = c.chunk,
       .gp = {.kernel = c.kernel.empty() ? "auto" : c.kernel, .mean = c.linear_mean ? GpMean::linear : GpMean::constant},
+      .columns_help = !c.columns_apart,
       .baselines = c.baselines,
       .combine_ends = c.ends == "combined",
       .periods = c.periods,
@@ -271,11 +273,13 @@ int explain(const PredictOptions& c, const FillTables& tables, const TrainedMode
   const FillData data = tables.data();
   const ColumnChoice& columns = tables.columns;
   std::vector<std::string> lines{fmt::format(
-      "columns: {} by {}{}{}", fmt::join(columns.values, ", "), fmt::join(columns.inputs, ", "),
+      "columns: {} by {}{}{}", fmt::join(columns.values, ", "),
+      tables.has_inputs() ? fmt::format("{}", fmt::join(columns.inputs, ", ")) : "the other columns of a row",
       columns.group.empty() ? "" : fmt::format(", in groups of {}", columns.group),
       columns.covariates.empty() ? "" : fmt::format(", also linear in {}", fmt::join(columns.covariates, ", ")))};
   for (std::string& line : understood(tables)) lines.push_back(std::move(line));
-  const std::string method = trained           ? fmt::format("the weights {}", weights_used(trained->checkpoint).name())
+  const std::string method = !tables.has_inputs() ? "a joint distribution of the columns"
+                             : trained         ? fmt::format("the weights {}", weights_used(trained->checkpoint).name())
                              : c.model == "gp" ? "a Gaussian process"
                                                : "a Gaussian process: " + why_gp(data);
   const bool ends = columns.inputs.size() == 1 && trained && c.ends == "combined";
@@ -298,7 +302,11 @@ int predict_tables(const PredictOptions& c, const TrainedModel* trained, Job& jo
   const FillTables tables = read_tables(c, trained ? std::optional(trained->model->dim_x()) : std::nullopt);
   std::optional<TrainedModel> usual;
   const FillData data = tables.data();
-  if (const std::string name = trained ? "" : chosen_weights(c, data); !trained && name != kGaussianProcess)
+  check(tables.has_inputs() || c.model == "auto",
+        "[predict] --model {} found, and {} has rows without an input, expected --inputs", c.model, c.table.string());
+  if (const std::string name =
+          trained || !tables.has_inputs() ? std::string(kGaussianProcess) : chosen_weights(c, data);
+      name != kGaussianProcess)
     trained = &usual.emplace(load_model(name));
   if (trained && trained->model->dim_x() != data.dim_x)
     check_fits(*trained, tables.columns.inputs, tables.columns.values);
@@ -318,7 +326,9 @@ int predict_tables(const PredictOptions& c, const TrainedModel* trained, Job& jo
   options.stop = interrupt.token();
   options.progress = [&](std::int64_t done, std::int64_t) { progress.update(static_cast<double>(done)); };
   options.job = &job;
-  const FillResult result = trained ? fill_tables(*trained, tables, options) : fill_tables_with_gp(tables, options);
+  const FillResult result = !tables.has_inputs() ? fill_tables_of_rows(tables, options)
+                            : trained            ? fill_tables(*trained, tables, options)
+                                                 : fill_tables_with_gp(tables, options);
   if (job.leads()) {
     Outputs outputs(c, tables, result, drawn);
     if (interrupt.requested()) return kInterruptedExit;

@@ -47,6 +47,32 @@ JsonValue to_json(const std::vector<NamedValue>& values) {
   return json;
 }
 
+/// Whether columns helped each other: shares of methods for each kind of gap, and the gain of each column.
+JsonValue to_json(const ColumnHelp& help) {
+  JsonValue json = JsonValue::object({{"together", help.together()}, {"text", help.text()}});
+  const std::vector<std::string> methods = help.methods();
+  JsonValue gaps = JsonValue::object(), columns = JsonValue::object();
+  for (const GapShares& gap : help.gaps) {
+    JsonValue shares = JsonValue::object();
+    for (std::size_t k = 0; k < gap.methods.shares.size(); ++k) shares.set(methods[k], gap.methods.shares[k]);
+    gaps.set(help.name_of(gap),
+             JsonValue::object({{"together", gap.together}, {"hidden", gap.hidden}, {"shares", shares}}));
+  }
+  for (std::size_t c = 0; c < help.columns.size(); ++c) {
+    const ColumnGain& gain = help.columns[c];
+    if (gain.hidden == 0) continue;
+    JsonValue from = JsonValue::object();
+    for (std::size_t k = 0; k < gain.from.size(); ++k)
+      if (k != c) from.set(help.names[k], gain.from[k]);
+    columns.set(
+        help.names[c],
+        JsonValue::object(
+            {{"hidden", gain.hidden}, {"crps_apart", gain.alone}, {"crps_together", gain.together}, {"from", from}}));
+  }
+  json.update({{"gaps", gaps}, {"columns", columns}});
+  return json;
+}
+
 /// The Gaussian processes of all series, in the order of values and groups.
 JsonValue to_json(const std::vector<SeriesProcess>& processes, const ColumnChoice& columns) {
   JsonValue list = JsonValue::array();
@@ -104,6 +130,7 @@ JsonValue to_json(const FillResult& result, const PredictOptions& c, std::int64_
                                         {"angle", turn->angle},
                                         {"gain_nats", turn->gain}}));
   json.set("model", result.weights.name());
+  if (report.help) json.set("columns_help", to_json(*report.help));
   if (!result.processes.empty()) json.set("processes", to_json(result.processes, columns));
   json.set("facts", JsonValue::array(report.comments()));
   JsonValue transforms = JsonValue::object();

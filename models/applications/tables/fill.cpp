@@ -12,6 +12,7 @@
 #include "npzoo/models/applications/tables/calendar_answers.h"
 #include "npzoo/models/applications/tables/complete_data.h"
 #include "npzoo/models/applications/tables/covariate_check.h"
+#include "npzoo/models/applications/tables/help_columns.h"
 #include "npzoo/models/applications/tables/hidden_thirds.h"
 #include "npzoo/models/applications/tables/limit_check.h"
 #include "npzoo/models/applications/tables/plain_table.h"
@@ -218,6 +219,21 @@ void add_baselines(const CompleteData& c, const FillOptions& options, FillResult
   std::ranges::move(score_end_methods(c.question, result.ends), std::back_inserter(result.baselines));
 }
 
+/// Predicts each value column by itself.
+FillResult fill_alone(const TrainedModel& trained, const CompleteData& c, const FillOptions& options) {
+  FillData seen = c.data;
+  if (takes_covariates(trained, seen)) seen.covariates = 0;
+  if (!seen.lonlat && seen.covariates == 0) return fill_plain(trained, CompleteData(seen), options);
+  check_fits(trained, std::span(c.data.x_names).first(static_cast<std::size_t>(check_covariates(seen))),
+             c.data.value_names);
+  check(seen.covariates == 0 || !options.transform.any(),
+        "[predict] covariates and a transform or bounds of values found, expected one of them");
+  const PlainTable plain(seen);
+  FillResult result = fill_plain(trained, CompleteData(plain.data()), options);
+  plain.finish(result, options.seed.value_or(trained.checkpoint.run.seed));
+  return result;
+}
+
 FillResult fill_with_better(const TrainedModel& trained, const FillData& data, const FillOptions& options) {
   // The weights are calibrated better, and a fit is chosen by the rows that score it: it must win by more than noise.
   constexpr double kClearly = 0.95;
@@ -253,21 +269,10 @@ FillResult fill(const TrainedModel& trained, const FillData& data, const FillOpt
     if (options.compare_gp && !options.transform.any()) return fill_with_better(trained, c.data, options);
     const NumericalEventScope events;
     const LimitCheck check_of_limits(c.data, options);
-    FillResult result;
-    FillData seen = c.data;
-    if (takes_covariates(trained, seen)) seen.covariates = 0;
-    if (seen.lonlat || seen.covariates > 0) {
-      check_fits(trained, std::span(c.data.x_names).first(static_cast<std::size_t>(check_covariates(seen))),
-                 c.data.value_names);
-      check(seen.covariates == 0 || !options.transform.any(),
-            "[predict] covariates and a transform or bounds of values found, expected one of them");
-      const PlainTable plain(seen);
-      result = fill_plain(trained, CompleteData(plain.data()), check_of_limits.options());
-      plain.finish(result, options.seed.value_or(trained.checkpoint.run.seed));
-    } else {
-      result = fill_plain(trained, CompleteData(seen), check_of_limits.options());
-    }
-    check_of_limits.finish(seen.covariates == 0, result);
+    FillResult result = fill_alone(trained, c, check_of_limits.options());
+    const auto alone = [&](const FillData& d, const FillOptions& o) { return fill_alone(trained, CompleteData(d), o); };
+    if (trained.model->dim_y() == 1) help_columns(c, options, alone, result);
+    check_of_limits.finish(c.data.covariates == 0 || takes_covariates(trained, c.data), result);
     result.events = events.count();
     add_baselines(c, options, result);
     return result;

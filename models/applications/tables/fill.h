@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "npzoo/models/applications/tables/baselines.h"
+#include "npzoo/models/applications/tables/column_help.h"
 #include "npzoo/models/applications/tables/fill_report.h"
 #include "npzoo/models/applications/tables/gp_series.h"
 #include "npzoo/models/applications/tables/seasonal_holes.h"
@@ -38,6 +39,11 @@ struct FillData {
   std::int64_t covariates = 0;          // of the inputs, the last ones: values are also linear in them (see fill)
   std::vector<std::size_t> x_groups{};  // (Dx): inputs of one category have the same number; empty: each has its own
 
+  /// Other columns of the observed rows (n), NaN where one is missing, and their names: not predicted, and used to
+  /// predict values of the same rows (see FillOptions::columns_help).
+  std::vector<std::span<const double>> helpers{};
+  std::vector<std::string> helper_names{};
+
   /// Of each value column (m): variances to add to predictions, such as those of linear parts; empty: none.
   std::vector<std::span<const double>> added_variance{};
 
@@ -56,6 +62,9 @@ struct FillOptions {
   /// Fits a Gaussian process as well, and has it answer where it clearly predicts hidden observed values better than
   /// the weights (see compare_on_hidden_thirds). Not with transforms, which it does not know.
   bool compare_gp = false;
+  /// Lets the columns of a row predict each other's missing values, where that is better on hidden cells: with weights
+  /// of one value, without `targets`, groups and transforms (see help_columns).
+  bool columns_help = true;
   bool baselines = false;  // score others on the same rows, where there is a truth; see also score_end_methods
   /// Series of one input on a calendar, if the weights are for tables: forecasts behind their ends by a combination
   /// (see forecast_table_ends) and seasons in their holes (see fill_seasonal_holes).

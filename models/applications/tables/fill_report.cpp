@@ -26,13 +26,14 @@ std::string described(const ValueTransform& t, const std::string& name) {
 
 std::vector<std::string> FillReport::comments() const {
   std::vector<std::string> lines{weights.made_by("predict")};
-  lines.push_back(
-      fmt::format("columns: {} by {}{}", fmt::join(columns.values, ", "), fmt::join(columns.inputs, ", "),
-                  columns.group.empty() ? "" : fmt::format(", in {} of {}", counted(groups, "group"), columns.group)));
+  lines.push_back(fmt::format(
+      "columns: {} by {}{}", fmt::join(columns.values, ", "),
+      columns.inputs.empty() ? "the other columns of a row" : fmt::format("{}", fmt::join(columns.inputs, ", ")),
+      columns.group.empty() ? "" : fmt::format(", in {} of {}", counted(groups, "group"), columns.group)));
   if (single) {
     const std::vector<std::string> more = single->comments();
     lines.insert(lines.end(), more.begin() + 1, more.end());
-  } else {
+  } else if (!columns.inputs.empty()) {
     const std::string points = tally.smallest == tally.largest ? fmt::format("{}", tally.largest)
                                                                : fmt::format("{} to {}", tally.smallest, tally.largest);
     lines.push_back(fmt::format("series: {}, of {} observed point{}, {}", tally.series, points,
@@ -59,6 +60,7 @@ std::vector<std::string> FillReport::comments() const {
     lines.push_back(fmt::format("inputs {}stretched {:.1f} : 1 along {:.0f}°{}",
                                 tally.series == 1 ? "" : fmt::format("of {} series ", tally.turned), tally.turn->ratio,
                                 tally.turn->angle, tally.turned > 1 ? " at most" : ""));
+  if (help) lines.push_back(help->text());
   lines.insert(lines.end(), notes.begin(), notes.end());
   lines.insert(lines.end(), table.begin(), table.end());
   return lines;

@@ -6,6 +6,7 @@
 
 #include "npzoo/datasets/tables/column_choice.h"
 #include "npzoo/datasets/tables/repeated_inputs.h"
+#include "npzoo/models/applications/tables/column_help.h"
 #include "npzoo/models/applications/tables/local_prediction.h"
 #include "npzoo/models/applications/tables/prediction_report.h"
 #include "npzoo/models/applications/tables/table_series.h"
@@ -31,6 +32,7 @@ struct FillReport {
   std::int64_t groups = 0;                     // 0: the table has no column of groups
   std::int64_t context_rows = 0;               // observed rows that are in the context of a series
   std::vector<ValueTransform> transforms{};    // of each value
+  std::optional<ColumnHelp> help{};            // if columns could help each other
   std::optional<PredictionReport> single{};    // of the series, if there is only one
 
   /// Returns the lines in front of a table of predictions: version, weights, columns, units.

@@ -13,6 +13,7 @@
 #include "npzoo/datasets/tables/matching_rows.h"
 #include "npzoo/engine/boundary.h"
 #include "npzoo/engine/io/text.h"
+#include "npzoo/models/applications/tables/fill_rows.h"
 #include "npzoo/models/applications/tables/lead_on.h"
 #include "npzoo/models/applications/tables/understood.h"
 #include "npzoo/models/training/named_weights.h"
@@ -119,11 +120,19 @@ std::vector<std::vector<double>> read_truth(Table& table, const FillTables& tabl
   return truth;
 }
 
+/// Reads the complete columns of numbers that no choice names.
+void read_helpers(FillTables& tables) {
+  tables.helpers = complete_columns(tables.table, tables.columns);
+  if (tables.helpers.empty()) return;
+  for (NumberColumn& column : tables.table.numbers(positions(tables.table, tables.helpers), {}, {}))
+    tables.helper_numbers.push_back(std::move(column.values));
+}
+
 /// `pooled`: all rows are one series.
 void check_observed(FillTables& tables, bool pooled) {
   const ColumnChoice& columns = tables.columns;
   const TableNumbers& observed = tables.observed;
-  if (!pooled)
+  if (!pooled && tables.has_inputs())
     check_one_series(tables.table, columns, {observed.x, observed.groups, observed.of_rows}, observed.forms[0]);
   for (std::size_t v = 0; v < observed.y.size() && !tables.targets; ++v)
     check(!std::ranges::all_of(observed.y[v], [](double y) { return std::isnan(y); }),
@@ -167,6 +176,17 @@ bool complete_names(const Table& table, ColumnChoice& wishes) {
     *names = whole_names(*names, columns_of(table));
   if (wishes.group != "none" || table.format().find(wishes.group)) return false;
   wishes.group.clear();
+  return true;
+}
+
+/// True if wishes say that rows have no input.
+bool take_no_input(const TablesToFill& tables, ColumnChoice& wishes) {
+  if (wishes.inputs != std::vector<std::string>{"none"} || tables.table.format().find("none")) return false;
+  wishes.inputs.clear();
+  check(!tables.targets && !tables.added.any() && !tables.dim_x && wishes.covariates.empty() && wishes.group.empty() &&
+            wishes.date.empty(),
+        "[columns] --inputs none found with flags about inputs, groups, weights or other rows, expected --inputs to "
+        "name columns");
   return true;
 }
 
@@ -215,7 +235,9 @@ FillData FillTables::data() const {
              .x_names = columns.inputs,
              .value_names = columns.values,
              .x_forms = observed.forms,
-             .group_name = columns.group};
+             .group_name = columns.group,
+             .helpers = as_columns(helper_numbers),
+             .helper_names = helpers};
   if (at) {
     d.targets = at->x;
     d.target_groups = at->of_rows;
@@ -227,12 +249,14 @@ FillData FillTables::data() const {
 FillTables read_fill_tables(TablesToFill tables) {
   return with_errors([&] {
     const bool pooled = complete_names(tables.table, tables.columns);
+    const bool rows_alone = take_no_input(tables, tables.columns);
     take_words_as_covariates(tables.table, tables.columns);
-    if (tables.dim_x.value_or(1) == 1)
+    if (!rows_alone && tables.dim_x.value_or(1) == 1)
       find_date_columns(tables.table, tables.targets ? &*tables.targets : nullptr, tables.columns);
     FillTables read{.table = std::move(tables.table), .targets = std::move(tables.targets), .lonlat = tables.lonlat};
     const bool complete = !read.targets && !tables.added.any() && misses_nothing(read.table, tables.columns);
     read.columns = read.targets ? choose_columns(read.table, *read.targets, tables.columns)
+                   : rows_alone ? choose_rows(read.table, tables.columns)
                    : complete || tables.added.any()
                        ? choose_series(read.table, tables.columns, tables.dim_x, tables.command)
                        : choose_columns(read.table, tables.columns, tables.dim_x);
@@ -249,6 +273,11 @@ FillTables read_fill_tables(TablesToFill tables) {
       read.at = read_numbers(*read.targets, read.columns, {{}, false, read.observed.forms});
       renumber(read.groups, *read.at);
     }
+    const bool all_columns = tables.columns.values.empty() || !read.has_inputs();
+    if (!read.at && !complete && all_columns && read.columns.group.empty()) read_helpers(read);
+    check(read.has_inputs() || !tables.truth,
+          "[truth] {} has rows without an input, expected --inputs to match rows with those of the truth",
+          read.table.format().name());
     if (!read.columns.covariates.empty()) {
       Table* targets = read.targets ? &*read.targets : nullptr;
       CovariateColumns covariates = read_covariates(read.table, targets, read.columns.covariates);
@@ -265,6 +294,10 @@ FillResult fill_tables(const TrainedModel& trained, const FillTables& tables, co
 
 FillResult fill_tables_with_gp(const FillTables& tables, const FillOptions& options) {
   return with_errors([&] { return with_lines(tables, fill_with_gp(tables.data(), options)); });
+}
+
+FillResult fill_tables_of_rows(const FillTables& tables, const FillOptions& options) {
+  return with_errors([&] { return with_lines(tables, fill_rows_alone(tables.data(), options)); });
 }
 
 std::vector<std::string> prediction_header(const FillTables& tables, std::span<const double> quantiles) {

@@ -49,7 +49,10 @@ struct FillTables {
   std::vector<std::string> groups{};         // names, by their number
   std::vector<std::vector<double>> truth{};  // of each value column, at the requested rows; empty: none
   std::optional<WithCovariates> covariates{};
+  std::vector<std::string> helpers{};                 // complete columns of numbers that help to predict values
+  std::vector<std::vector<double>> helper_numbers{};  // of each of them (rows)
   bool lonlat = false;
+  bool has_inputs() const { return !columns.inputs.empty(); }
   std::string nothing_to_do{};  // why no row is to be predicted, and how to predict others; empty: some are
 
   const Table& asked() const { return targets ? *targets : table; }
@@ -61,13 +64,15 @@ struct FillTables {
 /// Chooses columns, reads them, numbers the groups and looks up the truth of each row by its inputs and its group.
 /// Throws Error, naming table, column and line, if a choice is in doubt, a cell is no such number, the rows of the
 /// table are several series, a column to fill has no value, or no row is to be predicted. Inputs that hold words become
-/// covariates.
+/// covariates. Unless wishes name the values, complete columns of numbers that are nothing else become helpers.
 FillTables read_fill_tables(TablesToFill tables);
 
 /// Predicts as `fill` does. Throws Error, naming the line of the first row, if no row has a finite prediction.
 FillResult fill_tables(const TrainedModel& trained, const FillTables& tables, const FillOptions& options = {});
 /// The same as `fill_with_gp` does.
 FillResult fill_tables_with_gp(const FillTables& tables, const FillOptions& options = {});
+/// The same as `fill_rows_alone` does, for tables whose rows have no input.
+FillResult fill_tables_of_rows(const FillTables& tables, const FillOptions& options = {});
 
 /// Returns the header of the table of predictions: the columns of the rows, and mean_, std_ and quantiles of each
 /// value. Throws Error if the rows have a column of that name already.

@@ -57,7 +57,8 @@ std::string unused_columns(const FillTables& tables) {
   const ColumnChoice& c = tables.columns;
   std::vector<std::string> names;
   std::unordered_set<std::string> used{""};
-  for (const auto* chosen : {&c.inputs, &c.values, &c.covariates, &c.date}) used.insert(chosen->begin(), chosen->end());
+  for (const auto* chosen : {&c.inputs, &c.values, &c.covariates, &c.date, &tables.helpers})
+    used.insert(chosen->begin(), chosen->end());
   if (!c.group.empty())
     for (std::string& name :
          group_names(c.group, [&](const std::string& n) { return tables.table.format().find(n).has_value(); }))
@@ -95,6 +96,8 @@ std::vector<std::string> understood(const FillTables& tables) {
   }
   lines.push_back(missing);
   if (const std::string season = steps ? described_season(tables) : ""; !season.empty()) lines.push_back(season);
+  if (!tables.helpers.empty())
+    lines.push_back(fmt::format("complete columns that may help: {}", fmt::join(tables.helpers, ", ")));
   if (const std::string unused = unused_columns(tables); !unused.empty()) lines.push_back(unused);
   return lines;
 }

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "npzoo/models/applications/tables/columns/hidden_cells.h"
+#include "npzoo/models/applications/tables/columns/method_shares.h"
+
+namespace npzoo {
+
+/// Predicts the cells of each column by its own model alone, such as from time, given these cells; in their units.
+using PredictAlone = std::function<CellFigures(const CellTable& cells)>;
+
+/// How missing cells of a kind of gap are predicted.
+struct GapShares {
+  GapKind kind = GapKind::none;
+  MethodShares methods{};   // by kMethodsWithTime or kMethodsOfRows
+  bool together = false;    // else by each column alone
+  std::int64_t hidden = 0;  // cells that decided
+};
+
+/// How the prediction of a column gained from the others, on hidden cells.
+struct ColumnGain {
+  std::int64_t hidden = 0;         // cells
+  double alone = 0, together = 0;  // mean CRPS, in standard deviations of the column; without time `alone` is that of
+                                   // mean and standard deviation
+  std::vector<double> from{};      // share of each column in what the others say of this one
+};
+
+struct ColumnsAnswer {
+  CellFigures figures;          // of missing cells, in the units of the table
+  std::vector<bool> changed{};  // cells whose figures are not those of their column alone
+  std::vector<GapShares> gaps{};
+  std::vector<ColumnGain> columns{};
+
+  bool together() const;
+  /// The gain of all columns with hidden cells: 1 − CRPS together / alone.
+  double gain() const;
+};
+
+inline constexpr const char* kMethodsWithTime[] = {"columns and inputs", "the same on normal scores",
+                                                   "inputs on what columns leave", "inputs alone"};
+inline constexpr const char* kMethodsOfRows[] = {"columns", "columns on normal scores", "mixture",
+                                                 "mixture on normal scores"};
+
+/// Predicts missing cells from `alone`, the prediction by each column's own model, and from the other columns.
+/// `ordered`: rows follow each other in time. Weighs the methods on hidden cells, apart for each kind of gap. A kind
+/// whose hidden cells gain nothing keeps `alone`, to the bit, and so do rows without a known cell.
+ColumnsAnswer fill_columns(const CellTable& table, const CellFigures& alone, const PredictAlone& predict, bool ordered);
+/// The same of rows without an input. Rows without a known cell get mean and standard deviation of the columns.
+ColumnsAnswer fill_rows(const CellTable& table);
+
+/// Returns an order of the rows that follows from their values, however they are sorted and whatever the order and the
+/// units of columns.
+std::vector<std::size_t> order_by_ranks(const CellTable& table);
+
+}  // namespace npzoo

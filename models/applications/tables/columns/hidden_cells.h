@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "npzoo/models/applications/tables/columns/cell_table.h"
+
+namespace npzoo {
+
+/// The gap that a missing cell is in.
+enum class GapKind : std::uint8_t {
+  none,       // the cell is known
+  whole_row,  // its row has no known cell
+  short_gap,  // up to two rows of a series, or any of a table without an order
+  long_gap
+};
+inline constexpr GapKind kFilledGaps[] = {GapKind::short_gap, GapKind::long_gap};
+
+/// Kinds of the cells, row-major. `ordered`: rows follow each other in time.
+std::vector<GapKind> gap_kinds(const CellTable& table, bool ordered);
+
+/// Returns which known cells to hide, to score methods: the table's own pattern of gaps, moved in time or, without an
+/// order, to other rows, and there in half of the rows. Every column keeps some known cells. Each `fold` hides others.
+std::vector<bool> cells_to_hide(const CellTable& table, bool ordered, std::size_t fold = 0);
+
+}  // namespace npzoo

@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""Columns that help each other in `npzoo predict`: columns_test.py PATH_TO_NPZOO"""
+
+import json
+import math
+import sys
+
+from cli_support import case, expect, npzoo, run_cases, succeed, write
+
+
+def noise(i, c):
+    x = math.sin(12.9898 * (i + 1) + 78.233 * (c + 1)) * 43758.5453
+    return 3.4 * (x - math.floor(x) - .5)
+
+
+def walk(i, c):
+    """A slow wave, the same for all columns but for a noise of their own."""
+    return 3 * math.sin(i / 9) + noise(i, 50) + .3 * noise(i, c)
+
+
+def stations(rows=120, holes=True, names=("north", "south", "west")):
+    """Three stations that share their weather: one has a long gap, all have short ones."""
+    lines = ["day," + ",".join(names)]
+    for i in range(rows):
+        cells = [f"{walk(i, c):.3f}" for c in range(len(names))]
+        for c in range(len(names)):
+            if holes and (i % 11 == 4 * c or (c == 0 and 40 <= i < 60)):
+                cells[c] = ""
+        lines.append(f"{i}," + ",".join(cells))
+    return "\n".join(lines) + "\n"
+
+
+def table(path):
+    lines = [line.split(",") for line in path.read_text().splitlines() if not line.startswith("#")]
+    return lines[0], lines[1:]
+
+
+def error(path, name, column, rows):
+    header, cells = table(path)
+    at = header.index(f"mean_{name}")
+    return math.sqrt(sum((float(cells[i][at]) - walk(i, column)) ** 2 for i in rows) / len(rows))
+
+
+def predict(content, *args):
+    source, out = write("table.csv", content), write("out.csv", "")
+    r = npzoo("predict", source, "--out", out, *args)
+    expect(r.returncode == 0, r.stderr)
+    return out, r.stderr
+
+
+GAP = range(40, 60)
+
+
+@case
+def a_long_gap_of_one_column_is_filled_from_the_others():
+    together, told = predict(stations())
+    expect("columns help each other, CRPS on hidden values" in told, told)
+    first = error(together, "north", 0, GAP)
+    apart, said = predict(stations(), "--columns-apart")
+    expect("columns help" not in said, said)
+    expect(first < .5 and first < .6 * error(apart, "north", 0, GAP), (first, error(apart, "north", 0, GAP)))
+
+
+@case
+def complete_columns_help_and_are_named():
+    content = "\n".join(",".join(line.split(",")[:2] + [f"{walk(i - 1, 1):.3f}" if i else "south"])
+                        for i, line in enumerate(stations().splitlines())) + "\n"
+    out, told = predict(content)
+    expect("(also used: south)" in told, told)
+    expect(error(out, "north", 0, GAP) < .6, error(out, "north", 0, GAP))
+    _, named = predict(content, "--values", "north")  # then only named columns are looked at
+    expect("south" not in named, named)
+
+
+@case
+def header_and_json_give_the_shares():
+    out, _ = predict(stations(), "--header")
+    line = [line for line in out.read_text().splitlines() if line.startswith("# columns help each other: on hidden values the CRPS is")]
+    expect(len(line) == 1 and "most from" in line[0], out.read_text()[:800])
+    source = write("table.csv", stations())
+    facts = json.loads(succeed("predict", source, "--json", "--out", write("out.csv", "")))["columns_help"]
+    expect(facts["together"] and set(facts["gaps"]) == {"short gaps", "long gaps"}, facts)
+    for gap in facts["gaps"].values():
+        expect(abs(sum(gap["shares"].values()) - 1) < 1e-9 and gap["hidden"] > 0, gap)
+    expect(set(facts["columns"]["north"]["from"]) == {"south", "west"}, facts)
+
+
+@case
+def columns_that_know_nothing_of_each_other_are_answered_as_apart():
+    lines = ["day,a,b"]
+    for i in range(150):
+        a, b = math.sin(i / 7) + .1 * noise(i, 0), math.cos(i / 4.3) + .1 * noise(i, 1)
+        lines.append(f"{i},{'' if i % 9 == 3 else f'{a:.4f}'},{'' if i % 8 == 5 else f'{b:.4f}'}")
+    content = "\n".join(lines) + "\n"
+    together, told = predict(content)
+    both = together.read_text()
+    apart, _ = predict(content, "--columns-apart")
+    expect("columns help" not in told and both == apart.read_text(), told)
+
+
+@case
+def one_column_has_the_answer_and_the_text_of_apart():
+    content = "\n".join(",".join(line.split(",")[:2]) for line in stations().splitlines()) + "\n"
+    out, told = predict(content, "--header")
+    text = out.read_text()
+    out, said = predict(content, "--header", "--columns-apart")
+    expect(text == out.read_text() and told == said, told)
+
+
+@case
+def rows_without_a_value_keep_the_forecasts():
+    content = stations() + "".join(f"{i},,,\n" for i in range(120, 126))
+    out, _ = predict(content)
+    rows = table(out)[1][-6:]
+    out, _ = predict(content, "--columns-apart")
+    expect(rows == table(out)[1][-6:], rows)
+
+
+ROWS = "size,weight,age,rank\n" + "".join(
+    f"{'' if i % 6 == 1 else f'{noise(i, 9) + .3 * noise(i, 0):.3f}'},{'' if i % 7 == 2 else f'{2 * noise(i, 9):.3f}'},"
+    f"{'' if i % 9 == 4 else f'{noise(i, 3):.3f}'},{(i * 37) % 11}\n" for i in range(90))
+
+
+@case
+def rows_without_an_input_are_filled():
+    out, told = predict(ROWS)
+    expect("by the other columns of a row" in told and "columns help each other" in told and "also used: rank" in told, told)
+    header, rows = table(out)
+    squares = []
+    for i, row in enumerate(rows):
+        mean, std = (float(row[header.index(f"{kind}_weight")]) for kind in ("mean", "std"))
+        if i % 7 == 2:
+            squares.append((mean - 2 * noise(i, 9)) ** 2)
+            expect(std > 0, row)
+        else:
+            expect(mean == float(row[1]) and std == 0, row)
+    expect(math.sqrt(sum(squares) / len(squares)) < 1.4, squares)  # 2 by the mean
+    again, _ = predict(ROWS, "--quantiles", "0.1,0.9", "--header")
+    expect("# columns: size, weight, age by the other columns of a row" in again.read_text(), again.read_text()[:300])
+    header, rows = table(again)
+    low, high = (float(rows[2][header.index(f"q{q}_weight")]) for q in ("0.1", "0.9"))
+    expect(low < float(rows[2][header.index("mean_weight")]) < high, rows[2])
+
+
+@case
+def the_only_complete_column_is_no_input_without_a_word():
+    _, told = predict(ROWS.replace("rank", "grade"))
+    expect("by grade" not in told and "also used: grade" in told, told)
+    _, told = predict(ROWS, "--inputs", "rank", "--values", "size")
+    expect("by rank" in told, told)
+    counted = "\n".join(f"{'id' if i == 0 else i},{line}" for i, line in enumerate(ROWS.splitlines())) + "\n"
+    _, told = predict(counted)  # a column that counts the rows orders them
+    expect("of age by id" in told, told)
+    _, told = predict(counted, "--inputs", "none")
+    expect("by the other columns of a row" in told, told)
+
+
+@case
+def rows_without_an_input_refuse_what_they_cannot_do():
+    def refused(message, content, *args):
+        out = write("out.csv", "")
+        r = npzoo("predict", write("table.csv", content), "--out", out, *args)
+        expect(r.returncode == 1 and message in r.stderr and r.stderr.count("\n") == 1, (r.returncode, r.stderr))
+        expect(out.read_text() == "", "nothing is written")
+    refused("has rows without an input, expected --inputs", ROWS, "--plot", write("p.svg", ""))
+    refused("--model gp found, and", ROWS, "--model", "gp")
+    refused("a transform or bounds of values found, expected rows with an input", ROWS, "--bounds", "0,")
+    refused("has rows without an input, expected --inputs to match rows", ROWS, "--truth", write("truth.csv", ROWS))
+    refused("--inputs none found with flags about", ROWS, "--inputs", "none", "--group", "rank")
+    refused("2 rows with two known values found, expected 5 or more", "a,b,c\n1,2,\n2,,\n,4,\n1,,4\n")
+    refused("one column without an input found", "a,b\n1,x\n,y\n2,z\n", "--inputs", "none")
+
+
+@case
+def the_order_of_rows_and_the_units_do_not_matter():
+    lines = ROWS.splitlines()
+    out, _ = predict(ROWS)
+    header, rows = table(out)
+    turned = "\n".join([lines[0], *(",".join("" if not c else f"{1000 * float(c):.3f}" for c in line.split(",")) for line in reversed(lines[1:]))]) + "\n"
+    out, _ = predict(turned)
+    _, other = table(out)
+    at = header.index("mean_size")
+    for a, b in zip(rows, reversed(other)):
+        expect(abs(float(a[at]) - float(b[at]) / 1000) < 2e-3, (a, b))
+
+
+if __name__ == "__main__":
+    sys.exit(run_cases())
