@@ -26,8 +26,8 @@ CellTable rows_to_fit(const CellTable& table) {
   return some;
 }
 
-JointGaussian fitted(const CellTable& table, double ridge) {
-  return fit_joint_gaussian(rows_to_fit(table), {.ridge = ridge});
+ColumnGaussian fitted(const CellTable& table, double ridge) {
+  return fit_column_gaussian(rows_to_fit(table), {.ridge = ridge});
 }
 
 CellFigures back(const std::vector<ColumnScale>& scales, CellFigures figures) {
@@ -53,7 +53,7 @@ using Candidates = std::function<std::vector<CellFigures>(const CellTable& cells
 
 std::vector<CellFigures> with_time(const CellTable& x, const CellFigures& alone, const PredictAlone& predict,
                                    double ridge) {
-  const JointGaussian linear = fitted(x, ridge);
+  const ColumnGaussian linear = fitted(x, ridge);
   std::vector<CellFigures> all{combine_with_time(linear, x, alone)};
   const std::vector<ColumnScale> scales = column_scales(ColumnScale::Kind::scores, x);
   const CellTable scores = to_scale(scales, x);
@@ -69,7 +69,7 @@ std::vector<CellFigures> of_rows(const CellTable& x, double ridge) {
   for (const ColumnScale::Kind kind : {ColumnScale::Kind::standard, ColumnScale::Kind::scores}) {
     const std::vector<ColumnScale> scales = column_scales(kind, x);
     const CellTable scaled = to_scale(scales, x);
-    const JointGaussian common = fitted(scaled, ridge);
+    const ColumnGaussian common = fitted(scaled, ridge);
     all.push_back(back(scales, predict_from_columns(common, scaled)));
     const ColumnMixture mixture = fit_column_mixture(common, rows_to_fit(scaled));
     mixtures.push_back(back(scales, predict_from_mixture(mixture, scaled)));
@@ -106,7 +106,7 @@ double mean_crps(const HiddenCells& cells, const auto& guess) {
 }
 
 /// Shares of other columns in the expectation of one: by the squares of partial correlations.
-std::vector<double> sources_of(const JointGaussian& gaussian, std::size_t column) {
+std::vector<double> sources_of(const ColumnGaussian& gaussian, std::size_t column) {
   std::vector<double> shares(gaussian.columns());
   double sum = 0;
   for (std::size_t c = 0; c < shares.size(); ++c) {
@@ -224,7 +224,7 @@ ColumnsAnswer decide(const Standardised& q, const std::vector<ColumnScale>& scal
       answer.figures.std.cells[i] = 1;
       answer.changed[i] = true;
     }
-  const JointGaussian gaussian = fitted(q.x, q.ridge);
+  const ColumnGaussian gaussian = fitted(q.x, q.ridge);
   for (std::size_t c = 0; c < q.x.columns; ++c) {
     ColumnGain& gain = answer.columns[c];
     if (gain.hidden > 0) {

@@ -1,4 +1,4 @@
-#include "npzoo/models/applications/tables/columns/joint_gaussian.h"
+#include "npzoo/models/applications/tables/columns/column_gaussian.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,18 +11,18 @@
 
 namespace npzoo {
 
-JointGaussian::JointGaussian(std::vector<double> mean_of_columns, std::vector<double> covariance_of_columns)
+ColumnGaussian::ColumnGaussian(std::vector<double> mean_of_columns, std::vector<double> covariance_of_columns)
     : mean(std::move(mean_of_columns)), covariance(std::move(covariance_of_columns)), precision(covariance) {
   log_det = invert_symmetric(precision, mean.size());
 }
 
-JointGaussian JointGaussian::standard(std::size_t columns) {
+ColumnGaussian ColumnGaussian::standard(std::size_t columns) {
   std::vector<double> identity(columns * columns);
   for (std::size_t c = 0; c < columns; ++c) identity[c * columns + c] = 1;
   return {std::vector<double>(columns), std::move(identity)};
 }
 
-GivenKnownCells::GivenKnownCells(const JointGaussian& gaussian, const RowPattern& pattern)
+GivenKnownCells::GivenKnownCells(const ColumnGaussian& gaussian, const RowPattern& pattern)
     : gaussian_(gaussian), pattern_(pattern) {
   const std::size_t missing = pattern.missing.size(), known = pattern.known.size();
   covariance_.resize(missing * missing);
@@ -85,12 +85,12 @@ std::span<const double> row_of(const CellTable& table, std::size_t row) {
 
 /// What a step of expectation-maximisation finds.
 struct Step {
-  JointGaussian next;
+  ColumnGaussian next;
   double leave_one_out;  // of the last Gaussian, a known cell
   double change;         // the largest of a covariance
 };
 
-Step improve(const CellTable& table, const std::vector<RowPattern>& patterns, const JointGaussian& now, double ridge) {
+Step improve(const CellTable& table, const std::vector<RowPattern>& patterns, const ColumnGaussian& now, double ridge) {
   const std::size_t columns = table.columns;
   const auto n = static_cast<double>(table.rows);
   std::vector<double> sums(columns), squares(columns * columns), deviations(columns);
@@ -135,9 +135,10 @@ constexpr double kSettled = 2e-3;  // a change of a covariance, of columns of va
 
 }  // namespace
 
-JointGaussian fit_joint_gaussian(const CellTable& table, const JointFitOptions& options, const JointGaussian* start) {
+ColumnGaussian fit_column_gaussian(const CellTable& table, const JointFitOptions& options,
+                                   const ColumnGaussian* start) {
   const std::vector<RowPattern> patterns = row_patterns(table);
-  JointGaussian now = start ? *start : JointGaussian::standard(table.columns);
+  ColumnGaussian now = start ? *start : ColumnGaussian::standard(table.columns);
   for (int i = 0; i < options.iterations; ++i) {
     throw_if_stopped();
     Step step = improve(table, patterns, now, options.ridge);
@@ -152,7 +153,7 @@ double choose_ridge(const CellTable& table) {
   const auto columns = static_cast<double>(table.columns);
   const std::vector<RowPattern> patterns = row_patterns(table);
   double best = 1, best_density = -std::numeric_limits<double>::infinity();
-  JointGaussian now = JointGaussian::standard(table.columns);
+  ColumnGaussian now = ColumnGaussian::standard(table.columns);
   for (const double ridge : {8 * columns, 2 * columns, columns / 2, 1.0}) {  // the next one begins at the last
     double density = best_density;
     for (int i = 0; i < kSteps; ++i) {
@@ -169,7 +170,7 @@ double choose_ridge(const CellTable& table) {
   return best;
 }
 
-CellFigures predict_from_columns(const JointGaussian& gaussian, const CellTable& table) {
+CellFigures predict_from_columns(const ColumnGaussian& gaussian, const CellTable& table) {
   CellFigures figures(table.rows, table.columns);
   std::vector<double> deviations(table.columns);
   for (const RowPattern& pattern : row_patterns(table)) {
