@@ -46,7 +46,7 @@ CellTable standardised(const CellTable& table) {
 }
 
 /// The Gaussian of two columns with correlation `r`.
-JointGaussian pair_with(double r) { return {{1, -1}, {1, r, r, 1}}; }
+ColumnGaussian pair_with(double r) { return {{1, -1}, {1, r, r, 1}}; }
 
 double largest_difference(const CellTable& a, const CellTable& b) {
   double most = 0;
@@ -70,7 +70,7 @@ TEST_CASE("columns: the inverse of a symmetric matrix and its determinant") {
 
 TEST_CASE("columns: without missing cells the fit is the sample's moments") {
   const CellTable x = standardised(related(60, 3));
-  const JointGaussian g = fit_joint_gaussian(x, {.ridge = 0});
+  const ColumnGaussian g = fit_column_gaussian(x, {.ridge = 0});
   for (std::size_t a = 0; a < 3; ++a) {
     CHECK(g.mean[a] == doctest::Approx(0).epsilon(1e-9));
     for (std::size_t b = 0; b < 3; ++b) {
@@ -97,7 +97,7 @@ TEST_CASE("columns: densities of known cells, together and each given the others
   CellTable rows(1, 3);
   rows(0, 0) = 0.5;
   rows(0, 2) = -1;
-  const JointGaussian g{{0, 0, 0}, {1, 0.5, 0.6, 0.5, 1, 0.3, 0.6, 0.3, 1}};
+  const ColumnGaussian g{{0, 0, 0}, {1, 0.5, 0.6, 0.5, 1, 0.3, 0.6, 0.3, 1}};
   const RowPattern pattern = row_patterns(rows).front();
   const GivenKnownCells given(g, pattern);
   std::vector<double> deviations(3);
@@ -110,8 +110,8 @@ TEST_CASE("columns: densities of known cells, together and each given the others
 
 TEST_CASE("columns: expectation-maximisation finds the covariance behind missing cells") {
   const CellTable x = standardised(with_holes(related(400, 3)));
-  const JointGaussian g = fit_joint_gaussian(x, {.ridge = 1, .iterations = 200});
-  const JointGaussian complete = fit_joint_gaussian(standardised(related(400, 3)), {.ridge = 1});
+  const ColumnGaussian g = fit_column_gaussian(x, {.ridge = 1, .iterations = 200});
+  const ColumnGaussian complete = fit_column_gaussian(standardised(related(400, 3)), {.ridge = 1});
   for (std::size_t a = 0; a < 3; ++a)
     for (std::size_t b = 0; b < 3; ++b) CHECK(std::abs(g.covariance_of(a, b) - complete.covariance_of(a, b)) < 0.05);
 }
@@ -120,7 +120,7 @@ TEST_CASE("columns: what time says of a cell counts as much as it is sure") {
   CellTable rows(3, 2);
   rows(0, 0) = 2;
   rows(1, 0) = 2;
-  const JointGaussian g = pair_with(0.8);
+  const ColumnGaussian g = pair_with(0.8);
   CellFigures alone(3, 2);
   for (std::size_t i = 0; i < 3; ++i)
     for (std::size_t c = 0; c < 2; ++c) alone.std(i, c) = 0.99;

@@ -19,7 +19,7 @@ std::span<const double> row_at(const CellTable& table, std::size_t row) {
 }
 
 /// The direction of the largest variance of rows with mean 0, by powers of their covariance.
-std::vector<double> main_direction(const JointGaussian& g) {
+std::vector<double> main_direction(const ColumnGaussian& g) {
   constexpr int kSteps = 50;
   const std::size_t columns = g.columns();
   std::size_t first = 0;  // a column that correlates with the most others
@@ -42,7 +42,7 @@ std::vector<double> main_direction(const JointGaussian& g) {
 }
 
 /// Splits filled rows into groups: equal parts along the direction of the largest variance, then Lloyd's algorithm.
-std::vector<std::size_t> group_rows(const JointGaussian& common, const CellTable& filled) {
+std::vector<std::size_t> group_rows(const ColumnGaussian& common, const CellTable& filled) {
   constexpr int kRounds = 30;
   const std::size_t n = filled.rows, columns = filled.columns;
   const std::vector<double> direction = main_direction(common);
@@ -96,7 +96,7 @@ struct PartSums {
   }
 
   /// The part, shrunk towards the common Gaussian.
-  JointGaussian part(const JointGaussian& common) const {
+  ColumnGaussian part(const ColumnGaussian& common) const {
     constexpr double kRowsOfMean = 5, kRowsPerColumn = 2;
     const std::size_t columns = values.size();
     const double pull = kRowsPerColumn * static_cast<double>(columns);
@@ -117,12 +117,12 @@ struct PartSums {
 };
 
 /// The next parts, given shares of rows; missing cells by the last parts.
-ColumnMixture next_parts(const JointGaussian& common, const CellTable& table, const std::vector<RowPattern>& patterns,
+ColumnMixture next_parts(const ColumnGaussian& common, const CellTable& table, const std::vector<RowPattern>& patterns,
                          const ColumnMixture& last, const Shares& shares) {
   ColumnMixture next;
   std::vector<double> deviations(table.columns);
   for (std::size_t k = 0; k < kParts; ++k) {
-    const JointGaussian& part = last.parts[k];
+    const ColumnGaussian& part = last.parts[k];
     PartSums sums(table.columns);
     for (const RowPattern& pattern : patterns) {
       const GivenKnownCells given(part, pattern);
@@ -144,7 +144,7 @@ Shares shares_of(const CellTable& table, const std::vector<RowPattern>& patterns
   std::vector<double> deviations(table.columns);
   for (const RowPattern& pattern : patterns) {
     std::vector<GivenKnownCells> given;
-    for (const JointGaussian& part : mixture.parts) given.emplace_back(part, pattern);
+    for (const ColumnGaussian& part : mixture.parts) given.emplace_back(part, pattern);
     for (const std::uint32_t row : pattern.rows) {
       std::array<double, kParts> logs{};
       for (std::size_t k = 0; k < kParts; ++k) {
@@ -169,7 +169,7 @@ double largest_change(const Shares& a, const Shares& b) {
 
 }  // namespace
 
-ColumnMixture fit_column_mixture(const JointGaussian& common, const CellTable& table) {
+ColumnMixture fit_column_mixture(const ColumnGaussian& common, const CellTable& table) {
   constexpr int kSteps = 25;
   constexpr double kSettled = 1e-2, kSure = 0.9;
   const std::vector<RowPattern> patterns = row_patterns(table);
@@ -182,7 +182,7 @@ ColumnMixture fit_column_mixture(const JointGaussian& common, const CellTable& t
     shares[row].fill((1 - kSure) / kParts);
     shares[row][group[row]] += kSure;
   }
-  ColumnMixture mixture{.parts = std::vector<JointGaussian>(kParts, common)};
+  ColumnMixture mixture{.parts = std::vector<ColumnGaussian>(kParts, common)};
   for (int i = 0; i < kSteps; ++i) {
     throw_if_stopped();
     mixture = next_parts(common, table, patterns, mixture, shares);

@@ -26,8 +26,11 @@ CellTable rows_to_fit(const CellTable& table) {
   return some;
 }
 
-JointGaussian fitted(const CellTable& table, double ridge) {
-  return fit_joint_gaussian(rows_to_fit(table), {.ridge = ridge});
+constexpr std::size_t kManyColumns = 40;  // from here on fits end early, and a mixture has too few rows
+
+ColumnGaussian fitted(const CellTable& table, double ridge) {
+  const int iterations = table.columns > kManyColumns ? 12 : 40;
+  return fit_column_gaussian(rows_to_fit(table), {.ridge = ridge, .iterations = iterations});
 }
 
 CellFigures back(const std::vector<ColumnScale>& scales, CellFigures figures) {
@@ -53,7 +56,7 @@ using Candidates = std::function<std::vector<CellFigures>(const CellTable& cells
 
 std::vector<CellFigures> with_time(const CellTable& x, const CellFigures& alone, const PredictAlone& predict,
                                    double ridge) {
-  const JointGaussian linear = fitted(x, ridge);
+  const ColumnGaussian linear = fitted(x, ridge);
   std::vector<CellFigures> all{combine_with_time(linear, x, alone)};
   const std::vector<ColumnScale> scales = column_scales(ColumnScale::Kind::scores, x);
   const CellTable scores = to_scale(scales, x);
@@ -69,8 +72,9 @@ std::vector<CellFigures> of_rows(const CellTable& x, double ridge) {
   for (const ColumnScale::Kind kind : {ColumnScale::Kind::standard, ColumnScale::Kind::scores}) {
     const std::vector<ColumnScale> scales = column_scales(kind, x);
     const CellTable scaled = to_scale(scales, x);
-    const JointGaussian common = fitted(scaled, ridge);
+    const ColumnGaussian common = fitted(scaled, ridge);
     all.push_back(back(scales, predict_from_columns(common, scaled)));
+    if (x.columns > kManyColumns) continue;
     const ColumnMixture mixture = fit_column_mixture(common, rows_to_fit(scaled));
     mixtures.push_back(back(scales, predict_from_mixture(mixture, scaled)));
   }
@@ -106,7 +110,7 @@ double mean_crps(const HiddenCells& cells, const auto& guess) {
 }
 
 /// Shares of other columns in the expectation of one: by the squares of partial correlations.
-std::vector<double> sources_of(const JointGaussian& gaussian, std::size_t column) {
+std::vector<double> sources_of(const ColumnGaussian& gaussian, std::size_t column) {
   std::vector<double> shares(gaussian.columns());
   double sum = 0;
   for (std::size_t c = 0; c < shares.size(); ++c) {
@@ -131,7 +135,7 @@ class Decision {
   /// `alone_method`: of the methods, the one that keeps columns apart; without it the mean of the column does.
   Decision(const Standardised& question, const Candidates& candidates, std::optional<std::size_t> alone_method)
       : q_(question), alone_(alone_method) {
-    const std::size_t folds = alone_ ? 1 : kFoldsOfRows;
+    const std::size_t folds = alone_ || q_.x.columns > kManyColumns ? 1 : kFoldsOfRows;
     for (std::size_t fold = 0; fold < folds; ++fold) look(cells_to_hide(q_.x, q_.ordered, fold), candidates);
   }
 
@@ -203,7 +207,8 @@ class Decision {
 ColumnsAnswer decide(const Standardised& q, const std::vector<ColumnScale>& scales, const Candidates& candidates,
                      std::optional<std::size_t> alone_method) {
   const std::vector<CellFigures> methods = candidates(q.x);
-  const Decision decision(q, candidates, alone_method);
+  const Standardised some{alone_method ? q.x : rows_to_fit(q.x), {}, q.ordered, q.ridge};
+  const Decision decision(some, candidates, alone_method);
   ColumnsAnswer answer{.figures = alone_method ? methods[*alone_method] : CellFigures(q.x.rows, q.x.columns),
                        .changed = std::vector<bool>(q.x.cells.size()),
                        .columns = std::vector<ColumnGain>(q.x.columns)};
@@ -224,7 +229,7 @@ ColumnsAnswer decide(const Standardised& q, const std::vector<ColumnScale>& scal
       answer.figures.std.cells[i] = 1;
       answer.changed[i] = true;
     }
-  const JointGaussian gaussian = fitted(q.x, q.ridge);
+  const ColumnGaussian gaussian = fitted(q.x, q.ridge);
   for (std::size_t c = 0; c < q.x.columns; ++c) {
     ColumnGain& gain = answer.columns[c];
     if (gain.hidden > 0) {

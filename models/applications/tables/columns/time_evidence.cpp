@@ -32,7 +32,7 @@ std::span<const double> cells_of(const CellTable& table, std::size_t row) {
 
 }  // namespace
 
-CellFigures combine_with_time(const JointGaussian& gaussian, const CellTable& table, const CellFigures& alone) {
+CellFigures combine_with_time(const ColumnGaussian& gaussian, const CellTable& table, const CellFigures& alone) {
   constexpr double kCorrelated = 0.85;  // share of the columns' correlation that errors have
   constexpr double kMost = 0.98, kJitter = 1e-8;
   CellFigures figures(table.rows, table.columns);
@@ -86,7 +86,7 @@ CellFigures combine_with_time(const JointGaussian& gaussian, const CellTable& ta
   return figures;
 }
 
-ColumnRemainder remainder_of_columns(const JointGaussian& gaussian, const CellTable& table, const CellFigures& alone) {
+ColumnRemainder remainder_of_columns(const ColumnGaussian& gaussian, const CellTable& table, const CellFigures& alone) {
   constexpr double kMost = 0.999, kJitter = 1e-9, kLeast = 1e-6;
   const std::size_t columns = table.columns;
   ColumnRemainder all{CellTable(table.rows, columns), CellFigures(table.rows, columns), std::vector<double>(columns)};

@@ -1,13 +1,13 @@
 #pragma once
 
-#include "npzoo/models/applications/tables/columns/joint_gaussian.h"
+#include "npzoo/models/applications/tables/columns/column_gaussian.h"
 
 namespace npzoo {
 
 /// Predicts missing cells from the known cells of their row and from `alone`, what each column's own model says of
 /// them, such as from time. That is taken as a measurement of the cell whose error is correlated across columns as the
 /// columns are, apart from the share of the column's own distribution in it. Rows without a known cell get `alone`.
-CellFigures combine_with_time(const JointGaussian& gaussian, const CellTable& table, const CellFigures& alone);
+CellFigures combine_with_time(const ColumnGaussian& gaussian, const CellTable& table, const CellFigures& alone);
 
 /// What columns leave to time: known cells minus their expectation from all other cells of the row, missing ones by
 /// their measurement (see above).
@@ -16,7 +16,7 @@ struct ColumnRemainder {
   CellFigures from_others;   // of all cells
   std::vector<double> base;  // (D): the usual variance of a known cell
 };
-ColumnRemainder remainder_of_columns(const JointGaussian& gaussian, const CellTable& table, const CellFigures& alone);
+ColumnRemainder remainder_of_columns(const ColumnGaussian& gaussian, const CellTable& table, const CellFigures& alone);
 /// Predicts missing cells as their expectation from the others and `remainder`, a prediction of what that leaves.
 CellFigures add_remainder(const ColumnRemainder& columns, const CellTable& table, const CellFigures& remainder,
                           const CellFigures& alone);

@@ -9,14 +9,14 @@
 namespace npzoo {
 
 /// A Gaussian distribution of the D columns of a row.
-struct JointGaussian {
+struct ColumnGaussian {
   std::vector<double> mean, covariance;  // (D), (D, D)
   std::vector<double> precision;         // (D, D), the inverse of the covariance
   double log_det = 0;                    // of the covariance
 
-  JointGaussian(std::vector<double> mean_of_columns, std::vector<double> covariance_of_columns);
+  ColumnGaussian(std::vector<double> mean_of_columns, std::vector<double> covariance_of_columns);
   /// Mean 0 and independent columns of variance 1.
-  static JointGaussian standard(std::size_t columns);
+  static ColumnGaussian standard(std::size_t columns);
 
   std::size_t columns() const { return mean.size(); }
   double covariance_of(std::size_t a, std::size_t b) const { return covariance[a * columns() + b]; }
@@ -28,7 +28,7 @@ struct JointGaussian {
 class GivenKnownCells {
  public:
   /// Both must live as long as this.
-  GivenKnownCells(const JointGaussian& gaussian, const RowPattern& pattern);
+  GivenKnownCells(const ColumnGaussian& gaussian, const RowPattern& pattern);
 
   /// Covariance of the missing cells, (M, M).
   std::span<const double> covariance() const { return covariance_; }
@@ -42,14 +42,14 @@ class GivenKnownCells {
  private:
   double weighted(std::size_t column, std::span<const double> deviations) const;
 
-  const JointGaussian& gaussian_;
+  const ColumnGaussian& gaussian_;
   const RowPattern& pattern_;
   std::vector<double> covariance_;
   std::vector<double> regression_;  // (M, K): expectation of missing deviations from known ones
   double log_det_known_ = 0;
 };
 
-struct JointFitOptions {
+struct ColumnFitOptions {
   /// Rows of variance 1 and without correlations that the fit adds, as a prior.
   double ridge = 1;
   int iterations = 40;
@@ -57,12 +57,12 @@ struct JointFitOptions {
 
 /// Fits a Gaussian to standardised rows with missing cells by expectation-maximisation (Dempster, Laird and Rubin,
 /// 1977). With `start` begins there.
-JointGaussian fit_joint_gaussian(const CellTable& table, const JointFitOptions& options,
-                                 const JointGaussian* start = nullptr);
+ColumnGaussian fit_column_gaussian(const CellTable& table, const ColumnFitOptions& options,
+                                   const ColumnGaussian* start = nullptr);
 /// Returns the ridge of the largest leave-one-out density.
 double choose_ridge(const CellTable& table);
 
 /// Predicts missing cells from the known cells of their row alone.
-CellFigures predict_from_columns(const JointGaussian& gaussian, const CellTable& table);
+CellFigures predict_from_columns(const ColumnGaussian& gaussian, const CellTable& table);
 
 }  // namespace npzoo
