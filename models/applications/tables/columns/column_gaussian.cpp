@@ -31,12 +31,14 @@ GivenKnownCells::GivenKnownCells(const ColumnGaussian& gaussian, const RowPatter
       covariance_[i * missing + j] = gaussian.precision_of(pattern.missing[i], pattern.missing[j]);
   log_det_known_ = gaussian.log_det + invert_symmetric(covariance_, missing);
   regression_.resize(missing * known);
-  for (std::size_t i = 0; i < missing; ++i)
-    for (std::size_t j = 0; j < missing; ++j) {
+  std::vector<double> precisions(known);  // between a missing column and the known ones
+  for (std::size_t j = 0; j < missing; ++j) {
+    for (std::size_t k = 0; k < known; ++k) precisions[k] = gaussian.precision_of(pattern.missing[j], pattern.known[k]);
+    for (std::size_t i = 0; i < missing; ++i) {
       const double weight = covariance_[i * missing + j];
-      for (std::size_t k = 0; k < known; ++k)
-        regression_[i * known + k] -= weight * gaussian.precision_of(pattern.missing[j], pattern.known[k]);
+      for (std::size_t k = 0; k < known; ++k) regression_[i * known + k] -= weight * precisions[k];
     }
+  }
 }
 
 void GivenKnownCells::deviations(std::span<const double> row, std::span<double> out) const {
@@ -90,7 +92,9 @@ struct Step {
   double change;         // the largest of a covariance
 };
 
-Step improve(const CellTable& table, const std::vector<RowPattern>& patterns, const ColumnGaussian& now, double ridge) {
+/// `scored`: computes the leave-one-out density.
+Step improve(const CellTable& table, const std::vector<RowPattern>& patterns, const ColumnGaussian& now, double ridge,
+             bool scored) {
   const std::size_t columns = table.columns;
   const auto n = static_cast<double>(table.rows);
   std::vector<double> sums(columns), squares(columns * columns), deviations(columns);
@@ -101,7 +105,7 @@ Step improve(const CellTable& table, const std::vector<RowPattern>& patterns, co
     const std::size_t missing = pattern.missing.size();
     for (const std::uint32_t row : pattern.rows) {
       given.deviations(row_of(table, row), deviations);
-      leave_one_out += given.leave_one_out(deviations);
+      if (scored) leave_one_out += given.leave_one_out(deviations);
       for (std::size_t i = 0; i < columns; ++i) {
         sums[i] += deviations[i];
         for (std::size_t j = 0; j <= i; ++j) squares[i * columns + j] += deviations[i] * deviations[j];
@@ -135,13 +139,13 @@ constexpr double kSettled = 2e-3;  // a change of a covariance, of columns of va
 
 }  // namespace
 
-ColumnGaussian fit_column_gaussian(const CellTable& table, const JointFitOptions& options,
+ColumnGaussian fit_column_gaussian(const CellTable& table, const ColumnFitOptions& options,
                                    const ColumnGaussian* start) {
   const std::vector<RowPattern> patterns = row_patterns(table);
   ColumnGaussian now = start ? *start : ColumnGaussian::standard(table.columns);
   for (int i = 0; i < options.iterations; ++i) {
     throw_if_stopped();
-    Step step = improve(table, patterns, now, options.ridge);
+    Step step = improve(table, patterns, now, options.ridge, false);
     now = std::move(step.next);
     if (step.change < kSettled) break;
   }
@@ -149,16 +153,17 @@ ColumnGaussian fit_column_gaussian(const CellTable& table, const JointFitOptions
 }
 
 double choose_ridge(const CellTable& table) {
-  constexpr int kSteps = 15;
+  constexpr std::size_t kMany = 40;
+  const int steps = table.columns > kMany ? 5 : 15;
   const auto columns = static_cast<double>(table.columns);
   const std::vector<RowPattern> patterns = row_patterns(table);
   double best = 1, best_density = -std::numeric_limits<double>::infinity();
   ColumnGaussian now = ColumnGaussian::standard(table.columns);
   for (const double ridge : {8 * columns, 2 * columns, columns / 2, 1.0}) {  // the next one begins at the last
     double density = best_density;
-    for (int i = 0; i < kSteps; ++i) {
+    for (int i = 0; i < steps; ++i) {
       throw_if_stopped();
-      Step step = improve(table, patterns, now, ridge);
+      Step step = improve(table, patterns, now, ridge, true);
       density = step.leave_one_out;
       now = std::move(step.next);
       if (step.change < kSettled) break;

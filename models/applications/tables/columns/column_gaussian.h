@@ -49,7 +49,7 @@ class GivenKnownCells {
   double log_det_known_ = 0;
 };
 
-struct JointFitOptions {
+struct ColumnFitOptions {
   /// Rows of variance 1 and without correlations that the fit adds, as a prior.
   double ridge = 1;
   int iterations = 40;
@@ -57,7 +57,7 @@ struct JointFitOptions {
 
 /// Fits a Gaussian to standardised rows with missing cells by expectation-maximisation (Dempster, Laird and Rubin,
 /// 1977). With `start` begins there.
-ColumnGaussian fit_column_gaussian(const CellTable& table, const JointFitOptions& options,
+ColumnGaussian fit_column_gaussian(const CellTable& table, const ColumnFitOptions& options,
                                    const ColumnGaussian* start = nullptr);
 /// Returns the ridge of the largest leave-one-out density.
 double choose_ridge(const CellTable& table);

@@ -26,8 +26,11 @@ CellTable rows_to_fit(const CellTable& table) {
   return some;
 }
 
+constexpr std::size_t kManyColumns = 40;  // from here on fits end early, and a mixture has too few rows
+
 ColumnGaussian fitted(const CellTable& table, double ridge) {
-  return fit_column_gaussian(rows_to_fit(table), {.ridge = ridge});
+  const int iterations = table.columns > kManyColumns ? 12 : 40;
+  return fit_column_gaussian(rows_to_fit(table), {.ridge = ridge, .iterations = iterations});
 }
 
 CellFigures back(const std::vector<ColumnScale>& scales, CellFigures figures) {
@@ -71,6 +74,7 @@ std::vector<CellFigures> of_rows(const CellTable& x, double ridge) {
     const CellTable scaled = to_scale(scales, x);
     const ColumnGaussian common = fitted(scaled, ridge);
     all.push_back(back(scales, predict_from_columns(common, scaled)));
+    if (x.columns > kManyColumns) continue;
     const ColumnMixture mixture = fit_column_mixture(common, rows_to_fit(scaled));
     mixtures.push_back(back(scales, predict_from_mixture(mixture, scaled)));
   }
@@ -131,7 +135,7 @@ class Decision {
   /// `alone_method`: of the methods, the one that keeps columns apart; without it the mean of the column does.
   Decision(const Standardised& question, const Candidates& candidates, std::optional<std::size_t> alone_method)
       : q_(question), alone_(alone_method) {
-    const std::size_t folds = alone_ ? 1 : kFoldsOfRows;
+    const std::size_t folds = alone_ || q_.x.columns > kManyColumns ? 1 : kFoldsOfRows;
     for (std::size_t fold = 0; fold < folds; ++fold) look(cells_to_hide(q_.x, q_.ordered, fold), candidates);
   }
 
@@ -203,7 +207,8 @@ class Decision {
 ColumnsAnswer decide(const Standardised& q, const std::vector<ColumnScale>& scales, const Candidates& candidates,
                      std::optional<std::size_t> alone_method) {
   const std::vector<CellFigures> methods = candidates(q.x);
-  const Decision decision(q, candidates, alone_method);
+  const Standardised some{alone_method ? q.x : rows_to_fit(q.x), {}, q.ordered, q.ridge};
+  const Decision decision(some, candidates, alone_method);
   ColumnsAnswer answer{.figures = alone_method ? methods[*alone_method] : CellFigures(q.x.rows, q.x.columns),
                        .changed = std::vector<bool>(q.x.cells.size()),
                        .columns = std::vector<ColumnGain>(q.x.columns)};

@@ -3,36 +3,52 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 namespace npzoo {
+
+namespace {
+
+/// Four sums hide the latency of the additions.
+double dot(const double* a, const double* b, std::size_t n) {
+  double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+  std::size_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    s0 += a[i] * b[i];
+    s1 += a[i + 1] * b[i + 1];
+    s2 += a[i + 2] * b[i + 2];
+    s3 += a[i + 3] * b[i + 3];
+  }
+  for (; i < n; ++i) s0 += a[i] * b[i];
+  return (s0 + s2) + (s1 + s3);
+}
+
+}  // namespace
 
 double invert_symmetric(std::span<double> a, std::size_t n) {
   double log_det = 0;
   for (std::size_t i = 0; i < n; ++i) {  // L of A = L Lᵀ, in the lower triangle
     double* row = &a[i * n];
-    for (std::size_t j = 0; j <= i; ++j) {
-      const double* other = &a[j * n];
-      double sum = row[j];
-      for (std::size_t k = 0; k < j; ++k) sum -= row[k] * other[k];
-      row[j] =
-          j < i ? sum / other[j] : std::sqrt(std::max(sum, std::numeric_limits<double>::epsilon() * std::abs(row[i])));
-    }
+    for (std::size_t j = 0; j < i; ++j) row[j] = (row[j] - dot(row, &a[j * n], j)) / a[j * n + j];
+    const double least = std::numeric_limits<double>::epsilon() * std::abs(row[i]);
+    row[i] = std::sqrt(std::max(row[i] - dot(row, row, i), least));
     log_det += 2 * std::log(row[i]);
   }
-  for (std::size_t j = 0; j < n; ++j) {  // L⁻¹
-    a[j * n + j] = 1 / a[j * n + j];
-    for (std::size_t i = j + 1; i < n; ++i) {
-      double sum = 0;
-      for (std::size_t k = j; k < i; ++k) sum -= a[i * n + k] * a[k * n + j];
-      a[i * n + j] = sum / a[i * n + i];
-    }
+  std::vector<double> own(n);
+  for (std::size_t i = 0; i < n; ++i) {  // L⁻¹
+    double* row = &a[i * n];
+    std::fill_n(own.begin(), i, 0.0);
+    for (std::size_t k = 0; k < i; ++k)
+      for (std::size_t j = 0; j <= k; ++j) own[j] += row[k] * a[k * n + j];
+    for (std::size_t j = 0; j < i; ++j) row[j] = -own[j] / row[i];
+    row[i] = 1 / row[i];
   }
-  for (std::size_t i = 0; i < n; ++i)  // L⁻ᵀ L⁻¹, a row reads only rows from its own on
-    for (std::size_t j = 0; j <= i; ++j) {
-      double sum = 0;
-      for (std::size_t k = i; k < n; ++k) sum += a[k * n + i] * a[k * n + j];
-      a[i * n + j] = sum;
-    }
+  for (std::size_t k = 0; k < n; ++k) {  // L⁻ᵀ L⁻¹, a sum over rows
+    std::copy_n(&a[k * n], k + 1, own.begin());
+    for (std::size_t i = 0; i < k; ++i)
+      for (std::size_t j = 0; j <= i; ++j) a[i * n + j] += own[i] * own[j];
+    for (std::size_t j = 0; j <= k; ++j) a[k * n + j] = own[k] * own[j];
+  }
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = 0; j < i; ++j) a[j * n + i] = a[i * n + j];
   return log_det;
