@@ -46,7 +46,10 @@ TEST_CASE("rows alone: missing values from the other columns, known ones as they
     const bool hole = i % 6 == 1;
     const PredictedColumn& a = result.columns[0];
     CHECK(result.answered[i]);
-    CHECK(a.mean[i] == doctest::Approx(hole ? rows.second[i] / 2 : rows.first[i]).epsilon(hole ? 0.3 : 0));
+    if (hole)
+      CHECK(std::abs(a.mean[i] - rows.second[i] / 2) < 0.3);
+    else
+      CHECK(a.mean[i] == rows.first[i]);
     CHECK((a.std[i] > 0) == hole);
     CHECK(a.quantiles[2 * i] == doctest::Approx(a.mean[i]));
     CHECK(a.quantiles[2 * i + 1] == doctest::Approx(a.mean[i] + 1.2815515655 * a.std[i]));
