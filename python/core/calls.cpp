@@ -28,13 +28,12 @@ void CallWatch::fail(nb::python_error error) {
 
 std::function<void(std::int64_t, std::int64_t)> CallWatch::progress(nb::handle function) {
   if (function.is_none()) return {};
-  return
-      [this, function, last = Clock::time_point()](std::int64_t done, std::int64_t all) mutable {
-        const Clock::time_point now = Clock::now();
-        if (done < all && now - last < kBetweenReports) return;
-        last = now;
-        run_locked([&] { function(done, all); });
-      };
+  return [this, function, last = Clock::time_point()](std::int64_t done, std::int64_t all) mutable {
+    const Clock::time_point now = Clock::now();
+    if (done < all && now - last < kBetweenReports) return;
+    last = now;
+    run_locked([&] { function(done, all); });
+  };
 }
 
 }  // namespace npzoo::python

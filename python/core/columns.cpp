@@ -12,6 +12,7 @@
 #include "npzoo/datasets/tables/column_hints.h"
 #include "npzoo/datasets/tables/column_rules.h"
 #include "npzoo/datasets/tables/date_codes.h"
+#include "npzoo/datasets/tables/inputs_of_rows.h"
 #include "npzoo/datasets/tables/matching_rows.h"
 #include "npzoo/datasets/tables/series_columns.h"
 #include "npzoo/engine/error.h"
@@ -78,16 +79,19 @@ Names choose_inputs(const std::vector<ColumnFacts>& columns, const ColumnChoice&
   for (const ColumnFacts& column : columns) all.push_back(column.name);
   const std::string wide = found.dates ? "" : wide_hint(all);
   check(found.doubt == Doubt::none, "[fill] {} might be inputs, expected inputs to name {}{}", listed(found.names),
-        dim_x ? "the " + std::to_string(*dim_x) + " of the model" : "them", wide);
+        dim_x ? "the " + std::to_string(*dim_x) + " of the model"
+              : "them, or inputs='none' to predict from all columns of a row",
+        wide);
   check(wide.empty() || !names_time(found.names[0]),
         "[fill] no column but {} might be an input, expected inputs to name one{}", listed(found.names), wide);
   return found.names;
 }
 
-/// Returns inputs and values. `targets` are the columns of the table to predict at, if there is one.
+/// Returns inputs and values; there may be no input (see inputs_of_rows). `numbers(name)` is a column. `targets` are
+/// the columns of the table to predict at, if there is one.
 std::tuple<Names, Names> choose(const std::vector<Facts>& facts, const Names& inputs, const Names& values,
                                 const Names& group, const Names& covariates, const std::optional<Names>& targets,
-                                std::optional<std::int64_t> dim_x) {
+                                std::optional<std::int64_t> dim_x, const nb::callable& numbers) {
   const std::vector<ColumnFacts> columns = facts_of(facts);
   ColumnChoice choice{inputs, values, fmt::format("{}", fmt::join(group, ",")), covariates};
   if (targets) {
@@ -97,7 +101,12 @@ std::tuple<Names, Names> choose(const std::vector<Facts>& facts, const Names& in
     check(!choice.values.empty(), "[fill] no column of numbers besides the inputs found, expected values to name one");
   } else {
     if (values.empty()) choice.values = choose_values(columns, choice);
-    if (inputs.empty()) choice.inputs = choose_inputs(columns, choice, dim_x);
+    const auto read = [&](const std::string& name) {
+      const std::span<const double> column = span_of(nb::cast<Doubles>(numbers(name)));
+      return std::vector<double>(column.begin(), column.end());
+    };
+    auto found = inputs.empty() && !dim_x ? inputs_of_rows(columns, choice, read) : std::nullopt;
+    if (inputs.empty()) choice.inputs = found ? std::move(*found) : choose_inputs(columns, choice, dim_x);
   }
   return {choice.inputs, choice.values};
 }
@@ -204,7 +213,10 @@ void add_categories(CovariateColumns& self, const std::string& name, const Names
 
 void add_columns(nb::module_& module) {
   module.def("choose_columns", &choose, "columns"_a, "inputs"_a, "values"_a, "group"_a, "covariates"_a, "targets"_a,
-             "dim_x"_a);
+             "dim_x"_a, "numbers"_a);
+  module.def(
+      "choose_values", [](const std::vector<Facts>& columns) { return choose_values(facts_of(columns), {}); },
+      "columns"_a);
   module.def(
       "choose_inputs",
       [](const std::vector<Facts>& columns, const Names& values, std::optional<std::int64_t> dim_x) {

@@ -13,6 +13,7 @@
 #include "npzoo/engine/ranks/program_facts.h"
 #include "npzoo/models/applications/forecasts/forecast.h"
 #include "npzoo/models/applications/tables/fill.h"
+#include "npzoo/models/applications/tables/fill_rows.h"
 #include "python/core/calls.h"
 #include "python/core/communicator.h"
 #include "python/core/model.h"
@@ -128,7 +129,7 @@ void compare_ranks(Job& job, const FillData& data, const TrainedModel* trained) 
   };
   add(data.x);
   add(data.targets.value_or(std::span<const double>()));
-  for (const auto& columns : {data.values, data.truth})
+  for (const auto& columns : {data.values, data.truth, data.helpers})
     for (const std::span<const double> column : columns) add(column);
   for (const auto& groups : {data.groups, data.target_groups}) add(groups);
   std::vector<Job::Fact> facts = program_facts();
@@ -137,13 +138,14 @@ void compare_ranks(Job& job, const FillData& data, const TrainedModel* trained) 
   job.compare(facts);
 }
 
-/// Without a model a Gaussian process is fitted.
+/// Without a model a Gaussian process is fitted; without an input columns predict each other.
 nb::dict fill_arrays(const LoadedModel* model, const Doubles& x, const std::vector<Doubles>& values,
                      const FillOptions& usual, const std::optional<Groups>& groups,
                      const std::optional<Doubles>& targets, const std::optional<Groups>& target_groups,
                      const std::vector<Doubles>& truth, const std::vector<std::string>& x_names,
                      const std::vector<std::string>& value_names, const std::vector<Form>& x_forms,
                      const std::string& group_name, bool lonlat, const CovariateColumns* covariates,
+                     const std::vector<Doubles>& helpers, const std::vector<std::string>& helper_names,
                      nb::object progress, const Communicator& communicator) {
   const TrainedModel* trained = model ? &in_float32(*model, "fill") : nullptr;
   check(x.ndim() == 2, "[fill] x with {} axes found, expected 2: (rows, inputs)", x.ndim());
@@ -156,7 +158,9 @@ nb::dict fill_arrays(const LoadedModel* model, const Doubles& x, const std::vect
                 .x_names = x_names,
                 .value_names = value_names,
                 .group_name = group_name,
-                .lonlat = lonlat};
+                .lonlat = lonlat,
+                .helpers = spans_of(helpers),
+                .helper_names = helper_names};
   if (targets) data.targets = span_of(*targets);
   for (const Form& form : x_forms) data.x_forms.push_back(form_of(form));
   CallWatch watch;
@@ -171,6 +175,7 @@ nb::dict fill_arrays(const LoadedModel* model, const Doubles& x, const std::vect
     options.job = &job;
     return run_in(job, [&] {
       compare_ranks(job, all, trained);
+      if (all.dim_x == 0) return fill_rows_alone(all, options);
       return trained ? fill(*trained, all, options) : fill_with_gp(all, options);
     });
   }));
@@ -220,6 +225,7 @@ void add_tables(nb::module_& module) {
       .def_rw("turn", &FillOptions::turn)
       .def_rw("chunk", &FillOptions::chunk)
       .def_rw("compare_gp", &FillOptions::compare_gp)
+      .def_rw("columns_help", &FillOptions::columns_help)
       .def_rw("baselines", &FillOptions::baselines)
       .def_rw("combine_ends", &FillOptions::combine_ends)
       .def_rw("periods", &FillOptions::periods)
@@ -237,8 +243,8 @@ void add_tables(nb::module_& module) {
   module.def("fill", &fill_arrays, "model"_a.none(), "x"_a.noconvert(), "values"_a, "options"_a, nb::kw_only(),
              "groups"_a = nb::none(), "targets"_a = nb::none(), "target_groups"_a = nb::none(),
              "truth"_a = std::vector<Doubles>(), "x_names"_a, "value_names"_a, "x_forms"_a = std::vector<Form>(),
-             "group_name"_a = "", "lonlat"_a = false, "covariates"_a = nb::none(), "progress"_a = nb::none(),
-             "communicator"_a = nb::none());
+             "group_name"_a = "", "lonlat"_a = false, "covariates"_a = nb::none(), "helpers"_a = std::vector<Doubles>(),
+             "helper_names"_a = std::vector<std::string>(), "progress"_a = nb::none(), "communicator"_a = nb::none());
   module.def("forecast", &forecast_arrays, "model"_a, "time"_a.noconvert(), "values"_a.noconvert(), "form"_a,
              "value_names"_a, "horizon"_a, "quantiles"_a, "samples"_a, "seed"_a, "progress"_a.none());
   module.def(

@@ -28,15 +28,21 @@ class Question:
         self.compare_gp = False  # whether a Gaussian process may answer in the place of the model
         self.asked = frame if targets is None else targets
         named, values, covariates = names(inputs), names(values), names(covariates)
+        self._alone = named == ["none"] and "none" not in frame.names  # rows without an input
+        if self._alone and (covariates or self.group or targets is not None or dim_x is not None):
+            raise _core.InvalidInput("[fill] inputs='none' found with covariates, group, targets or weights, expected inputs to name columns")
+        if self._alone:
+            named = []
         check_names(frame, named + values + covariates + self.group)
         words = [name for name in named if frame.kind(name) == "text"]
         if named and len(words) == len(named):
             raise _core.InvalidInput(f"[fill] input {named[0]!r} is a column of text, expected one of numbers or dates among the inputs")
         self.covariates = covariates + words  # words are categories
         named = [name for name in named if name not in words]
+        self._names_values = bool(values)
         self._choose(named, values, targets is not None, dim_x)
         self._read()
-        if not named:
+        if not named and self.inputs:
             _core.check_one_series(self._facts(), self.inputs, self.values, self.group, self.x, self.groups, self.forms[0][0], self._labels)
 
     def _choose(self, inputs: list[str], values: list[str], has_targets: bool, dim_x: int | None) -> None:
@@ -45,9 +51,14 @@ class Question:
             inputs = [name for name in coordinates if name not in {*self.group, *values, *self.covariates}]
         if len(self.frame) == 0:
             raise _core.InvalidInput("[fill] the table has no rows, expected observed values")
-        facts = [] if inputs and values else self._facts()
+        facts = [] if (inputs or self._alone) and values else self._facts()
+        if self._alone:
+            self.inputs: list[str] = []
+            self.values = values or _core.choose_values(facts)
+            return
         self.inputs, self.values = _core.choose_columns(facts, inputs, values, self.group, self.covariates,
-                                                        self.asked.names if has_targets else None, dim_x)
+                                                        self.asked.names if has_targets else None, dim_x,
+                                                        lambda name: self.numbers(self.frame, name))
         _check_kinds(self.frame, self.inputs, ("number", "time"), "input")
         if not self._missing:
             _check_kinds(self.frame, self.values, ("number",), "value")
@@ -81,7 +92,7 @@ class Question:
                     raise _core.InvalidInput(f"[fill] input {name!r} of the targets is not of the same type as that of the table")
         else:
             self.forms = [form for _, form in columns]
-        return side_by_side([x for x, _ in columns])
+        return side_by_side([x for x, _ in columns]) if columns else np.empty((len(frame), 0))
 
     def _facts(self) -> list[tuple[str, str, int, bool]]:
         """Returns for each column its name, kind, missing cells, and whether its dates are ISO 8601."""
@@ -120,6 +131,8 @@ class Question:
     def truth_of(self, truth: Frame) -> list[Doubles]:
         """The values in ``truth`` for the requested rows, found by inputs and group. Without targets, its other rows are
         requested as well."""
+        if not self.inputs:
+            raise _core.InvalidInput("[score] rows without an input found, expected inputs to match rows with those of truth")
         check_names(truth, self.inputs + self.values + self.group)
         known = [self.numbers(truth, name) for name in self.values]
         places, groups, asked_groups, count = self._places(truth), None, None, 0
@@ -144,7 +157,11 @@ class Question:
         return found
 
     def model(self, weights: str | os.PathLike[str] | Model | None, kernel: str | None, linear_mean: bool) -> Model | None:
-        """The model that answers; None: a Gaussian process."""
+        """The model that answers; None: a Gaussian process, or the columns of rows without an input."""
+        if not self.inputs:
+            if weights is not None or kernel is not None or linear_mean:
+                raise _core.InvalidInput("[fill] weights or a Gaussian process found for rows without an input, expected inputs to name columns")
+            return None
         plain = weights is None and kernel is None and not linear_mean
         if (isinstance(weights, str) and weights == "gp") or (weights is None and not plain):
             return None
@@ -170,10 +187,19 @@ class Question:
     def answer(self, model: Model | None, options: _core.FillOptions, truth: Sequence[Doubles] = (), lonlat: bool = False,
                progress: Progress = None, communicator: tuple[int, int] | None = None) -> dict[str, Any]:
         options.compare_gp = self.compare_gp
+        helpers = self._helpers()
         return _core.fill(None if model is None else model._core, self.x, self.y, options, groups=self.groups, targets=self.targets,
                           target_groups=self.target_groups, truth=list(truth), x_names=self.inputs, value_names=self.values,
                           x_forms=self.forms, group_name=", ".join(self.group), lonlat=lonlat, covariates=self._covariates(),
+                          helpers=[self.numbers(self.frame, name) for name in helpers], helper_names=helpers,
                           progress=progress, communicator=communicator)
+
+    def _helpers(self) -> list[str]:
+        """Complete columns of numbers that no choice names: they help to predict values of their rows."""
+        if self.group or self.targets is not None or (self._names_values and self.inputs):
+            return []
+        used = {*self.inputs, *self.values, *self.covariates}
+        return [name for name, kind, missing, _ in self._facts() if kind == "number" and missing == 0 and name and name not in used]
 
     def _covariates(self) -> _core.Covariates | None:
         """The covariates as numbers; None without any."""

@@ -27,7 +27,7 @@ def fill(data: TableT, inputs: str | Sequence[str] | None = None, values: str | 
          transform: str | None = None, bounds: tuple[float | None, float | None] = (None, None), counts: bool = False,
          missing: Iterable[float | str] = (), dates: str | None = None, turn: bool = True, kernel: str | None = None,
          linear_mean: bool = False, lonlat: bool = False, ends: str = "combined",
-         period: Period = None,
+         period: Period = None, columns_apart: bool = False,
          progress: Progress = None, communicator: Intracomm | None = None) -> TableT:
     """Predicts the values of a table, known or missing, with their uncertainty.
 
@@ -56,6 +56,11 @@ def fill(data: TableT, inputs: str | Sequence[str] | None = None, values: str | 
     many points as they are; by default they are turned and stretched if values vary less along a slanted line than
     across it. Behind the last value of a series with equal steps ``ends="combined"`` combines the weights with methods
     of forecasting (see :func:`forecast`, also for ``period``); ``"weights"`` uses the weights alone.
+
+    Columns of a row help to predict each other's missing values where that is better on hidden cells; so do complete
+    columns of numbers unless ``values`` names the columns. ``columns_apart=True`` predicts each by itself. Without dates
+    and columns of numbers that may be inputs, rows have none and their columns alone predict each other; so they do with
+    ``inputs="none"``. Known values then have a deviation of 0.
 
     ``bounds`` are a lower and an upper limit of the values, either of which may be None; no figure leaves them.
     ``transform`` predicts a function of the values: ``"log"`` above the lower limit (0), ``"sqrt"`` from it on,
@@ -91,7 +96,7 @@ def fill(data: TableT, inputs: str | Sequence[str] | None = None, values: str | 
     quantiles = probabilities(quantiles)
     options = fill_options((transform, bounds, counts), quantiles=quantiles, samples=samples, seed=seed, standardise=standardise,
                            neighbours=neighbours, chunk=chunk, turn=turn, kernel=kernel or "auto", linear_mean=linear_mean,
-                           combine_ends=combines_ends(ends), periods=period_texts(period))
+                           combine_ends=combines_ends(ends), columns_help=not columns_apart, periods=period_texts(period))
     model = question.model(weights if named is None else named, kernel, linear_mean)
     result = question.answer(model, options, lonlat=lonlat, progress=progress, communicator=communicator_of(communicator, "fill"))
     warn(text for _, text in result["warnings"])
@@ -114,7 +119,7 @@ def score(data: TableLike, truth: TableLike, inputs: str | Sequence[str] | None 
           bounds: tuple[float | None, float | None] = (None, None), counts: bool = False,
           missing: Iterable[float | str] = (), dates: str | None = None, turn: bool = True, kernel: str | None = None,
           linear_mean: bool = False, lonlat: bool = False, ends: str = "combined",
-          period: Period = None,
+          period: Period = None, columns_apart: bool = False,
           progress: Progress = None) -> Table:
     """Scores predictions of the missing values of ``data`` against ``truth``, a table with the same columns.
 
@@ -140,7 +145,7 @@ def score(data: TableLike, truth: TableLike, inputs: str | Sequence[str] | None 
     known = question.truth_of(as_frame(truth, "score", dates))
     options = fill_options((transform, bounds, counts), seed=seed, standardise=standardise, neighbours=neighbours, chunk=chunk,
                            turn=turn, kernel=kernel or "auto", linear_mean=linear_mean, baselines=baselines,
-                           combine_ends=combines_ends(ends), periods=period_texts(period))
+                           combine_ends=combines_ends(ends), columns_help=not columns_apart, periods=period_texts(period))
     model = question.model(weights if named is None else named, kernel, linear_mean)
     result = question.answer(model, options, known, lonlat, progress)
     warn(text for _, text in result["warnings"])

@@ -245,12 +245,46 @@ def test_doubts_are_warnings():
     ({"x": [0.0, 1] * 4, "y": [1.0, np.nan, 2, 3] * 2, "a": ["s", "s", "t", "t"] * 2, "b": ["u"] * 4 + ["v"] * 4}, {"group": "a"},
      re.escape("found in a group; if 'b' names the series, use group=['a', 'b'], otherwise inputs='x'")),
     ({"x": [0.0, 1], "y": [1.0, np.nan]}, {"inputs": ["x", "x"]}, "named twice"),
-    ({"2018": [0.0, 1], "2019": [1.0, np.nan], "2020": [np.nan, 2]}, {}, "no column but '2018' might be an input"),
+    ({"2018": [0.0, 1], "2019": [1.0, 2], "2020": [np.nan, 2]}, {}, "to predict from all columns of a row; \"2018\", \"2019\" and \"2020\" name times"),
+    ({"x": [0.0, 1], "y": [1.0, np.nan]}, {"inputs": "none", "weights": "gp"}, "found for rows without an input"),
+    ({"x": [0.0, 1], "y": [1.0, np.nan]}, {"inputs": "none", "group": "x"}, "inputs='none' found with covariates, group"),
+    ({"x": [0.0, 1], "y": [1.0, np.nan]}, {"inputs": "none"}, "1 rows with two known values found"),
 ])
 def test_what_is_refused(table, options, message):
     with pytest.raises(npzoo.InvalidInput, match=message) as caught:
         npzoo.fill({name: np.asarray(values) for name, values in table.items()}, **options)
     assert "\n" not in str(caught.value)
+
+
+def related(rows=80):
+    """A column with gaps, a complete one that it follows, and neither of them smooth."""
+    rng = np.random.default_rng(5)
+    near = rng.normal(size=rows)
+    far = 3 + 2 * near + 0.1 * rng.normal(size=rows)
+    holes = np.arange(rows) % 7 == 3
+    return near, np.where(holes, np.nan, far), far, holes
+
+
+def test_columns_of_a_row_help_each_other():
+    near, gaps, far, holes = related()
+    frame = pandas.DataFrame({"day": pandas.date_range("2024-01-01", periods=len(near)), "far": gaps, "near": near})
+    together, apart = npzoo.fill(frame), npzoo.fill(frame, columns_apart=True)
+    named = npzoo.fill(frame, values="far")
+    error = lambda filled: np.abs(filled["mean_far"] - far)[holes].mean()
+    assert error(together) < 0.2 < 1 < error(apart)
+    np.testing.assert_array_equal(named["mean_far"], apart["mean_far"])
+    assert any(line.startswith("columns help each other") for line in together.attrs["npzoo"]["facts"])
+
+
+def test_rows_without_an_input():
+    near, gaps, far, holes = related()
+    filled = npzoo.fill(pandas.DataFrame({"far": gaps, "near": near}), inputs="none", quantiles=[0.5])
+    assert filled.attrs["npzoo"]["inputs"] == []
+    assert np.abs(filled["mean_far"] - far)[holes].mean() < 0.2
+    np.testing.assert_array_equal(filled["mean_far"][~holes], far[~holes])
+    assert (filled["std_far"][~holes] == 0).all() and (filled["std_far"][holes] > 0).all()
+    both = npzoo.fill({"far": gaps, "near": np.where(np.arange(80) % 9 == 1, np.nan, near)})  # nobody has to say it
+    assert list(both)[:2] == ["far", "near"] and "mean_near" in both
 
 
 def test_a_series_with_dates_is_a_table():
