@@ -33,7 +33,7 @@ class Moves {
       const auto from = static_cast<std::size_t>(permutation_(static_cast<std::int64_t>(row)));
       return {from, from % 2 == 0};
     }
-    constexpr std::array kShifts{0.382, 0.618, 0.236, 0.764};  // of the rows
+    constexpr std::array kShifts{0.382, 0.618, 0.236, 0.764, 0.146, 0.854, 0.472, 0.09};  // of the rows
     constexpr std::size_t kStripes = 12, kShortest = 3;
     const auto shift = static_cast<std::size_t>(kShifts[number_ % kShifts.size()] * static_cast<double>(rows_));
     const std::size_t stripe = std::max(kShortest, rows_ / kStripes);
@@ -81,13 +81,13 @@ std::vector<GapKind> gap_kinds(const CellTable& table, bool ordered) {
 }
 
 std::vector<bool> cells_to_hide(const CellTable& table, bool ordered, std::size_t fold) {
-  constexpr std::size_t kEnough = 100, kMostMoves = 4, kShare = 10;
+  constexpr std::size_t kEnough = 100, kUsualMoves = 4, kFew = 30, kMostMoves = 8, kShare = 10;
   std::vector<bool> hidden(table.cells.size());
   std::size_t count = 0, known = 0;
   for (const double cell : table.cells) known += !std::isnan(cell);
   for (std::size_t number = 0; number < kMostMoves && table.rows > 0; ++number) {
-    if (count >= kEnough || (number > 0 && kShare * count >= known)) break;
-    const Moves moves(table.rows, ordered, fold * kMostMoves + number);
+    if (count >= (number < kUsualMoves ? kEnough : kFew) || (number > 0 && kShare * count >= known)) break;
+    const Moves moves(table.rows, ordered, fold * kUsualMoves + number);
     for (std::size_t row = 0; row < table.rows; ++row) {
       const Move move = moves.of(row);
       for (std::size_t c = 0; c < table.columns && move.hides; ++c) {
