@@ -271,9 +271,10 @@ ColumnChoice choose_columns(Table& table, const ColumnChoice& wishes, std::optio
 
 ColumnChoice choose_rows(Table& table, const ColumnChoice& wishes) { return with_values(table, wishes); }
 
-Names complete_columns(Table& table, const ColumnChoice& choice) {
+Names helping_columns(Table& table, const ColumnChoice& choice) {
+  const bool gaps = choice.inputs.empty();
   return open_columns(facts_of(table), choice,
-                      [](const ColumnFacts& c) { return c.kind == Kind::number && c.missing == 0; });
+                      [&](const ColumnFacts& c) { return c.kind == Kind::number && (gaps || c.missing == 0); });
 }
 
 bool misses_nothing(Table& table, const ColumnChoice& wishes) {

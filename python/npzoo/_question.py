@@ -195,11 +195,12 @@ class Question:
                           progress=progress, communicator=communicator)
 
     def _helpers(self) -> list[str]:
-        """Complete columns of numbers that no choice names: they help to predict values of their rows."""
+        """Columns of numbers that no choice names and that may help to predict values of their rows: complete ones, and of
+        rows without an input all."""
         if self.group or self.targets is not None or (self._names_values and self.inputs):
             return []
         used = {*self.inputs, *self.values, *self.covariates}
-        return [name for name, kind, missing, _ in self._facts() if kind == "number" and missing == 0 and name and name not in used]
+        return [name for name, kind, missing, _ in self._facts() if kind == "number" and name and name not in used and (missing == 0 or not self.inputs)]
 
     def _covariates(self) -> _core.Covariates | None:
         """The covariates as numbers; None without any."""

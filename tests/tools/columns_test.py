@@ -135,6 +135,10 @@ def rows_without_an_input_are_filled():
         else:
             expect(mean == float(row[1]) and std == 0, row)
     expect(math.sqrt(sum(squares) / len(squares)) < 1.4, squares)  # 2 by the mean
+    one, told = predict(ROWS, "--inputs", "none", "--values", "weight")
+    expect("also used: size, age, rank" in told, told)
+    names, cells = table(one)
+    expect(all(row[names.index("mean_weight")] == all_of[header.index("mean_weight")] for row, all_of in zip(cells, rows)), cells[:3])
     again, _ = predict(ROWS, "--quantiles", "0.1,0.9", "--header")
     expect("# columns: size, weight, age by the other columns of a row" in again.read_text(), again.read_text()[:300])
     header, rows = table(again)

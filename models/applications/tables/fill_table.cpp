@@ -120,9 +120,9 @@ std::vector<std::vector<double>> read_truth(Table& table, const FillTables& tabl
   return truth;
 }
 
-/// Reads the complete columns of numbers that no choice names.
+/// Reads the columns of numbers that no choice names and that may help.
 void read_helpers(FillTables& tables) {
-  tables.helpers = complete_columns(tables.table, tables.columns);
+  tables.helpers = helping_columns(tables.table, tables.columns);
   if (tables.helpers.empty()) return;
   for (NumberColumn& column : tables.table.numbers(positions(tables.table, tables.helpers), {}, {}))
     tables.helper_numbers.push_back(std::move(column.values));
