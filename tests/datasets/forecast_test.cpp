@@ -298,6 +298,5 @@ TEST_CASE("forecast: other dates continue by equal steps") {
   CHECK(dates_at(daily, {3, -1}) == std::vector<std::string>{"2020-01-02", "2019-12-29"});
   CHECK(series_at({"2019-01-01", "2019-01-31", "2019-03-02"}).calendar->description() == "30 days");
   CHECK(series_at({"2019-01-07", "2019-02-04", "2019-03-04", "2019-04-01"}).calendar->description() == "28 days");
-  CHECK(series_at({"2019-01-01", "2019-02-01T01:00", "2019-03-01"}).calendar->description() !=
-        "1 month");  // other times of day
+  CHECK_FALSE(series_at({"2019-01-01", "2019-02-01T01:00", "2019-03-01"}).calendar);  // other times of day
 }
