@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "npzoo/datasets/gaussian_processes/dot_product.h"
 #include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/error.h"
 
@@ -11,20 +12,6 @@ namespace npzoo {
 namespace {
 
 constexpr std::int64_t kLook = 20'000'000;  // products between two looks at the stop token
-
-/// Four sums hide the latency of the additions.
-double dot(const double* a, const double* b, std::int64_t n) {
-  double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-  std::int64_t i = 0;
-  for (; i + 4 <= n; i += 4) {
-    s0 += a[i] * b[i];
-    s1 += a[i + 1] * b[i + 1];
-    s2 += a[i + 2] * b[i + 2];
-    s3 += a[i + 3] * b[i + 3];
-  }
-  for (; i < n; ++i) s0 += a[i] * b[i];
-  return (s0 + s2) + (s1 + s3);
-}
 
 }  // namespace
 
@@ -40,9 +27,9 @@ Cholesky::Cholesky(std::vector<double> matrix, std::int64_t n) : l_(std::move(ma
     double* row = l_.data() + i * n;
     for (std::int64_t j = 0; j < i; ++j) {
       const double* other = l_.data() + j * n;
-      row[j] = (row[j] - dot(row, other, j)) / other[j];
+      row[j] = (row[j] - dot_product(row, other, j)) / other[j];
     }
-    const double pivot = row[i] - dot(row, row, i);
+    const double pivot = row[i] - dot_product(row, row, i);
     check(pivot > 0, "[cholesky] {} x {} matrix is not positive definite: pivot {} is {}, expected > 0", n, n, i,
           pivot);
     row[i] = std::sqrt(pivot);
@@ -50,7 +37,7 @@ Cholesky::Cholesky(std::vector<double> matrix, std::int64_t n) : l_(std::move(ma
 }
 
 void Cholesky::multiply(std::span<const double> z, std::span<double> out) const {
-  for (std::int64_t i = 0; i < n_; ++i) out[i] = dot(l_.data() + i * n_, z.data(), i + 1);
+  for (std::int64_t i = 0; i < n_; ++i) out[i] = dot_product(l_.data() + i * n_, z.data(), i + 1);
 }
 
 }  // namespace npzoo

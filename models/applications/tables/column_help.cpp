@@ -45,7 +45,7 @@ std::string ColumnHelp::text() const {
   }
   if (!each.empty()) line += ": " + each;
   if (helpers > 0)
-    line += fmt::format("; complete columns used: {}",
+    line += fmt::format("; also used: {}",
                         fmt::join(names.begin() + static_cast<std::ptrdiff_t>(values), names.end(), ", "));
   for (const GapShares& gap : gaps)
     if (!gap.together) line += fmt::format("; {} are predicted apart", name_of(gap));

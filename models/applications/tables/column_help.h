@@ -23,7 +23,7 @@ struct ColumnHelp {
   std::string summary() const;
   /// The name of a kind of gap: "short gaps", "long gaps", "gaps".
   std::string name_of(const GapShares& gap) const;
-  /// What the shares of a kind of gap belong to.
+  /// Names of the methods that share the gaps, in the order of the shares.
   std::vector<std::string> methods() const;
 };
 

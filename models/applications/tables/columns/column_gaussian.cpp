@@ -85,7 +85,7 @@ std::span<const double> row_of(const CellTable& table, std::size_t row) {
   return std::span(table.cells).subspan(row * table.columns, table.columns);
 }
 
-/// What a step of expectation-maximisation finds.
+/// The result of a step of expectation-maximisation.
 struct Step {
   ColumnGaussian next;
   double leave_one_out;  // of the last Gaussian, a known cell

@@ -25,7 +25,7 @@ class ColumnScale {
 
   double to(double value) const;
   CellGuess to(const CellGuess& guess) const;
-  /// Of a Gaussian on the scale; of scores by quadrature.
+  /// Returns mean and deviation of a value whose distribution on the scale is Gaussian. Scores take a quadrature.
   CellGuess back(const CellGuess& guess) const;
 
  private:

@@ -33,22 +33,22 @@ ColumnGaussian fitted(const CellTable& table, double ridge) {
   return fit_column_gaussian(rows_to_fit(table), {.ridge = ridge, .iterations = iterations});
 }
 
-CellFigures back(const std::vector<ColumnScale>& scales, CellFigures figures) {
+/// Maps all cells by `map(scale of the column, guess)`.
+CellFigures mapped(const std::vector<ColumnScale>& scales, CellFigures figures, const auto& map) {
   for (std::size_t i = 0; i < figures.mean.cells.size(); ++i) {
-    const CellGuess guess = scales[i % scales.size()].back(CellGuess{figures.mean.cells[i], figures.std.cells[i]});
+    const CellGuess guess = map(scales[i % scales.size()], CellGuess{figures.mean.cells[i], figures.std.cells[i]});
     figures.mean.cells[i] = guess.mean;
     figures.std.cells[i] = guess.std;
   }
   return figures;
 }
 
+CellFigures back(const std::vector<ColumnScale>& scales, CellFigures figures) {
+  return mapped(scales, std::move(figures), [](const ColumnScale& s, const CellGuess& g) { return s.back(g); });
+}
+
 CellFigures to(const std::vector<ColumnScale>& scales, CellFigures figures) {
-  for (std::size_t i = 0; i < figures.mean.cells.size(); ++i) {
-    const CellGuess guess = scales[i % scales.size()].to(CellGuess{figures.mean.cells[i], figures.std.cells[i]});
-    figures.mean.cells[i] = guess.mean;
-    figures.std.cells[i] = guess.std;
-  }
-  return figures;
+  return mapped(scales, std::move(figures), [](const ColumnScale& s, const CellGuess& g) { return s.to(g); });
 }
 
 /// Predictions by several methods, on standardised columns.

@@ -5,33 +5,18 @@
 #include <limits>
 #include <vector>
 
+#include "npzoo/datasets/gaussian_processes/dot_product.h"
+
 namespace npzoo {
-
-namespace {
-
-/// Four sums hide the latency of the additions.
-double dot(const double* a, const double* b, std::size_t n) {
-  double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-  std::size_t i = 0;
-  for (; i + 4 <= n; i += 4) {
-    s0 += a[i] * b[i];
-    s1 += a[i + 1] * b[i + 1];
-    s2 += a[i + 2] * b[i + 2];
-    s3 += a[i + 3] * b[i + 3];
-  }
-  for (; i < n; ++i) s0 += a[i] * b[i];
-  return (s0 + s2) + (s1 + s3);
-}
-
-}  // namespace
 
 double invert_symmetric(std::span<double> a, std::size_t n) {
   double log_det = 0;
   for (std::size_t i = 0; i < n; ++i) {  // L of A = L Lᵀ, in the lower triangle
     double* row = &a[i * n];
-    for (std::size_t j = 0; j < i; ++j) row[j] = (row[j] - dot(row, &a[j * n], j)) / a[j * n + j];
+    for (std::size_t j = 0; j < i; ++j)
+      row[j] = (row[j] - dot_product(row, &a[j * n], static_cast<std::int64_t>(j))) / a[j * n + j];
     const double least = std::numeric_limits<double>::epsilon() * std::abs(row[i]);
-    row[i] = std::sqrt(std::max(row[i] - dot(row, row, i), least));
+    row[i] = std::sqrt(std::max(row[i] - dot_product(row, row, static_cast<std::int64_t>(i)), least));
     log_det += 2 * std::log(row[i]);
   }
   std::vector<double> own(n);

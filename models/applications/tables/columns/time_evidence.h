@@ -9,8 +9,8 @@ namespace npzoo {
 /// columns are, apart from the share of the column's own distribution in it. Rows without a known cell get `alone`.
 CellFigures combine_with_time(const ColumnGaussian& gaussian, const CellTable& table, const CellFigures& alone);
 
-/// What columns leave to time: known cells minus their expectation from all other cells of the row, missing ones by
-/// their measurement (see above).
+/// The part of known cells that the other cells of their row do not predict. Missing cells among these count by their
+/// measurement (see above).
 struct ColumnRemainder {
   CellTable remainder;       // NaN where a cell is missing
   CellFigures from_others;   // of all cells
