@@ -108,6 +108,14 @@ def one_column_has_the_answer_and_the_text_of_apart():
 
 
 @case
+def bounds_that_keep_columns_apart_are_told():
+    _, told = predict(stations(), "--bounds", "-50,")
+    expect("; columns are predicted apart: values have bounds or a transform" in told, told)
+    _, told = predict(stations(names=("north",)), "--bounds", "-50,")
+    expect("apart" not in told, told)
+
+
+@case
 def rows_without_a_value_keep_the_forecasts():
     content = stations() + "".join(f"{i},,,\n" for i in range(120, 126))
     out, _ = predict(content)

@@ -74,7 +74,7 @@ std::string summary_of(const FillTables& tables, const FillResult& result) {
                           : fmt::format("filled {}{}", cells_of(tables), by(tables));
     if (ahead > 0) text += fmt::format("; {} after the last known value: {}", counted(ahead, "row"), methods);
   }
-  if (const auto& help = result.report.help; help && help->together()) text += "; " + help->summary();
+  if (const auto& help = result.report.help; help && !help->summary().empty()) text += "; " + help->summary();
   if (const RepeatedInputs& repeated = result.report.repeated; repeated.places > 0)
     text += fmt::format("; {} with more than one row", counted(repeated.places, "place"));
   return text;

@@ -53,6 +53,7 @@ std::string ColumnHelp::text() const {
 }
 
 std::string ColumnHelp::summary() const {
+  if (by_options) return "columns are predicted apart: " + apart;
   if (!together()) return "";
   const std::size_t helpers = names.size() - values;
   return fmt::format(

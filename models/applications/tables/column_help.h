@@ -15,11 +15,12 @@ struct ColumnHelp {
   std::vector<GapShares> gaps{};      // of each kind of gap with missing cells
   std::vector<ColumnGain> columns{};  // of each name
   std::string apart{};                // why columns were not tried together; empty: they were
+  bool by_options = false;            // this is because of bounds, a transform or values taken as they are
 
   bool together() const;
   /// "columns help each other: …", for the header of tables.
   std::string text() const;
-  /// The same in a few words, for a summary; empty if columns did not help.
+  /// The same in a few words, for a summary; empty if columns did not help and options do not keep them from it.
   std::string summary() const;
   /// The name of a kind of gap: "short gaps", "long gaps", "gaps".
   std::string name_of(const GapShares& gap) const;

@@ -128,6 +128,7 @@ void help_columns(const CompleteData& c, const FillOptions& options, const FillA
   const CellTable cells = cells_of(d, order);
   ColumnHelp help = help_of(d);
   help.apart = why_apart(d, options, cells);
+  help.by_options = !help.apart.empty() && d.groups.empty() && (options.transform.any() || !options.standardise);
   if (!help.apart.empty() || result.unanswered > 0) {
     if (!help.apart.empty()) result.report.help = std::move(help);
     return;
