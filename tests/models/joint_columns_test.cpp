@@ -245,6 +245,28 @@ TEST_CASE("columns: the answer does not depend on the order of rows and columns,
   CHECK(largest_difference(std_back, std_expected) < 1e-6);
 }
 
+TEST_CASE("columns: a model fitted to complete rows predicts other rows, each by itself") {
+  const CellTable rows = related(240, 3);
+  CellTable known(200, 3), asked(40, 3), one(1, 3);
+  for (std::size_t i = 0; i < 240; ++i)
+    for (std::size_t c = 0; c < 3; ++c) (i < 200 ? known(i, c) : asked(i - 200, c)) = rows(i, c);
+  for (std::size_t i = 0; i < 40; ++i) asked(i, i % 3) = kHole;
+  const RowModel model(known);
+  CHECK(model.shares().hidden == 180);  // three times a tenth of 600 cells
+  const CellFigures figures = model.predict(asked);
+  double error = 0;
+  for (std::size_t i = 0; i < 40; ++i) {
+    const std::size_t c = i % 3;
+    error += std::pow((figures.mean(i, c) - rows(200 + i, c)) / (1 + static_cast<double>(c)), 2) / 40;
+    for (std::size_t k = 0; k < 3; ++k) one(0, k) = asked(i, k);
+    const CellFigures alone = model.predict(one);
+    CHECK(alone.mean(0, c) == figures.mean(i, c));
+    CHECK(alone.std(0, c) == figures.std(i, c));
+  }
+  CHECK(std::sqrt(error) < 0.65);  // 1.06 by the mean
+  CHECK(model.predict(CellTable(0, 3)).mean.cells.empty());
+}
+
 TEST_CASE("columns: constant and duplicated columns, rows without a value, more columns than rows") {
   CellTable table = with_holes(related(40, 4));
   for (std::size_t i = 0; i < 40; ++i) {

@@ -41,7 +41,7 @@ CellTable read_cells(const FillData& d) {
 
 void check_cells(const CellTable& cells) {
   constexpr std::int64_t kFewest = 5;
-  constexpr std::size_t kMostColumns = 500, kMostCells = 20'000'000;
+  constexpr std::size_t kMostColumns = RowModel::kMostColumns, kMostCells = 20'000'000;
   check(cells.columns >= 2, "[predict] one column without an input found, expected --inputs, or more columns");
   check(cells.columns <= kMostColumns && cells.cells.size() <= kMostCells,
         "[predict] {} rows of {} columns without an input found, expected at most {} columns and {} cells", cells.rows,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "npzoo/datasets/normal_distribution.h"
 
@@ -19,6 +20,16 @@ double interpolate(const std::vector<double>& xs, const std::vector<double>& ys,
   const auto above = std::ranges::upper_bound(xs, x);
   const auto i = static_cast<std::size_t>(above - xs.begin());
   return ys[i - 1] + (ys[i] - ys[i - 1]) * (x - xs[i - 1]) / (xs[i] - xs[i - 1]);
+}
+
+/// Maps all cells by `map(scale of the column, guess)`.
+CellFigures mapped(const std::vector<ColumnScale>& scales, CellFigures figures, const auto& map) {
+  for (std::size_t i = 0; i < figures.mean.cells.size(); ++i) {
+    const CellGuess guess = map(scales[i % scales.size()], CellGuess{figures.mean.cells[i], figures.std.cells[i]});
+    figures.mean.cells[i] = guess.mean;
+    figures.std.cells[i] = guess.std;
+  }
+  return figures;
 }
 
 }  // namespace
@@ -108,6 +119,14 @@ CellTable to_scale(const std::vector<ColumnScale>& scales, const CellTable& tabl
   for (std::size_t row = 0; row < table.rows; ++row)
     for (std::size_t c = 0; c < table.columns; ++c) scaled(row, c) = scales[c].to(table(row, c));
   return scaled;
+}
+
+CellFigures to_scale(const std::vector<ColumnScale>& scales, CellFigures figures) {
+  return mapped(scales, std::move(figures), [](const ColumnScale& s, const CellGuess& g) { return s.to(g); });
+}
+
+CellFigures from_scale(const std::vector<ColumnScale>& scales, CellFigures figures) {
+  return mapped(scales, std::move(figures), [](const ColumnScale& s, const CellGuess& g) { return s.back(g); });
 }
 
 }  // namespace npzoo

@@ -38,5 +38,8 @@ class ColumnScale {
 /// Scales of all columns of a table.
 std::vector<ColumnScale> column_scales(ColumnScale::Kind kind, const CellTable& table);
 CellTable to_scale(const std::vector<ColumnScale>& scales, const CellTable& table);
+CellFigures to_scale(const std::vector<ColumnScale>& scales, CellFigures figures);
+/// Returns figures on the scales of columns in the units of the columns.
+CellFigures from_scale(const std::vector<ColumnScale>& scales, CellFigures figures);
 
 }  // namespace npzoo

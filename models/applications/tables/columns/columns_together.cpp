@@ -8,8 +8,6 @@
 #include <optional>
 #include <utility>
 
-#include "npzoo/models/applications/tables/columns/column_mixture.h"
-#include "npzoo/models/applications/tables/columns/column_scale.h"
 #include "npzoo/models/applications/tables/columns/time_evidence.h"
 
 namespace npzoo {
@@ -33,24 +31,6 @@ ColumnGaussian fitted(const CellTable& table, double ridge) {
   return fit_column_gaussian(rows_to_fit(table), {.ridge = ridge, .iterations = iterations});
 }
 
-/// Maps all cells by `map(scale of the column, guess)`.
-CellFigures mapped(const std::vector<ColumnScale>& scales, CellFigures figures, const auto& map) {
-  for (std::size_t i = 0; i < figures.mean.cells.size(); ++i) {
-    const CellGuess guess = map(scales[i % scales.size()], CellGuess{figures.mean.cells[i], figures.std.cells[i]});
-    figures.mean.cells[i] = guess.mean;
-    figures.std.cells[i] = guess.std;
-  }
-  return figures;
-}
-
-CellFigures back(const std::vector<ColumnScale>& scales, CellFigures figures) {
-  return mapped(scales, std::move(figures), [](const ColumnScale& s, const CellGuess& g) { return s.back(g); });
-}
-
-CellFigures to(const std::vector<ColumnScale>& scales, CellFigures figures) {
-  return mapped(scales, std::move(figures), [](const ColumnScale& s, const CellGuess& g) { return s.to(g); });
-}
-
 /// Predictions by several methods, on standardised columns.
 using Candidates = std::function<std::vector<CellFigures>(const CellTable& cells)>;
 
@@ -60,25 +40,10 @@ std::vector<CellFigures> with_time(const CellTable& x, const CellFigures& alone,
   std::vector<CellFigures> all{combine_with_time(linear, x, alone)};
   const std::vector<ColumnScale> scales = column_scales(ColumnScale::Kind::scores, x);
   const CellTable scores = to_scale(scales, x);
-  all.push_back(back(scales, combine_with_time(fitted(scores, ridge), scores, to(scales, alone))));
+  all.push_back(from_scale(scales, combine_with_time(fitted(scores, ridge), scores, to_scale(scales, alone))));
   const ColumnRemainder left = remainder_of_columns(linear, x, all[0]);
   all.push_back(add_remainder(left, x, predict(left.remainder), alone));
   all.push_back(alone);
-  return all;
-}
-
-std::vector<CellFigures> of_rows(const CellTable& x, double ridge) {
-  std::vector<CellFigures> all, mixtures;
-  for (const ColumnScale::Kind kind : {ColumnScale::Kind::standard, ColumnScale::Kind::scores}) {
-    const std::vector<ColumnScale> scales = column_scales(kind, x);
-    const CellTable scaled = to_scale(scales, x);
-    const ColumnGaussian common = fitted(scaled, ridge);
-    all.push_back(back(scales, predict_from_columns(common, scaled)));
-    if (x.columns > kManyColumns) continue;
-    const ColumnMixture mixture = fit_column_mixture(common, rows_to_fit(scaled));
-    mixtures.push_back(back(scales, predict_from_mixture(mixture, scaled)));
-  }
-  all.insert(all.end(), mixtures.begin(), mixtures.end());
   return all;
 }
 
@@ -122,10 +87,17 @@ std::vector<double> sources_of(const ColumnGaussian& gaussian, std::size_t colum
   return shares;
 }
 
+/// Puts the average of the methods into a cell.
+void put_mixed(const MethodShares& shares, const std::vector<CellFigures>& methods, std::size_t cell,
+               CellFigures& figures) {
+  const CellGuess mixed = shares.mix(guesses_of(methods, cell));
+  figures.mean.cells[cell] = mixed.mean;
+  figures.std.cells[cell] = mixed.std;
+}
+
 /// The question on standardised columns.
 struct Standardised {
   CellTable x;
-  std::vector<GapKind> kinds;
   bool ordered;
   double ridge;
 };
@@ -154,6 +126,7 @@ class Decision {
     return g;
   }
 
+  /// Adds the gains on cells of this kind of gap to the sums of each column.
   void add_gain(const GapShares& g, std::size_t methods, std::vector<ColumnGain>& columns) const {
     const HiddenCells& cells = hidden_[static_cast<std::size_t>(g.kind)];
     for (std::size_t i = 0; i < cells.values.size(); ++i) {
@@ -204,42 +177,16 @@ class Decision {
   std::array<HiddenCells, 4> hidden_{};  // of each kind of gap
 };
 
-ColumnsAnswer decide(const Standardised& q, const std::vector<ColumnScale>& scales, const Candidates& candidates,
-                     std::optional<std::size_t> alone_method) {
-  const std::vector<CellFigures> methods = candidates(q.x);
-  const Standardised some{alone_method ? q.x : rows_to_fit(q.x), {}, q.ordered, q.ridge};
-  const Decision decision(some, candidates, alone_method);
-  ColumnsAnswer answer{.figures = alone_method ? methods[*alone_method] : CellFigures(q.x.rows, q.x.columns),
-                       .changed = std::vector<bool>(q.x.cells.size()),
-                       .columns = std::vector<ColumnGain>(q.x.columns)};
-  for (const GapKind kind : kFilledGaps) {
-    if (std::ranges::count(q.kinds, kind) == 0) continue;
-    const GapShares& g = answer.gaps.emplace_back(decision.shares_of(kind, methods.size()));
-    decision.add_gain(g, methods.size(), answer.columns);
-    for (std::size_t i = 0; i < q.kinds.size(); ++i) {
-      if (q.kinds[i] != kind || !g.together) continue;
-      const CellGuess mixed = g.methods.mix(guesses_of(methods, i));
-      answer.figures.mean.cells[i] = mixed.mean;
-      answer.figures.std.cells[i] = mixed.std;
-      answer.changed[i] = true;
-    }
-  }
-  for (std::size_t i = 0; i < q.kinds.size(); ++i)
-    if (q.kinds[i] == GapKind::whole_row && !alone_method) {
-      answer.figures.std.cells[i] = 1;
-      answer.changed[i] = true;
-    }
-  const ColumnGaussian gaussian = fitted(q.x, q.ridge);
-  for (std::size_t c = 0; c < q.x.columns; ++c) {
-    ColumnGain& gain = answer.columns[c];
+/// Turns sums of gains into means, and adds where they come from.
+void finish_gains(const ColumnGaussian& gaussian, std::vector<ColumnGain>& gains) {
+  for (std::size_t c = 0; c < gains.size(); ++c) {
+    ColumnGain& gain = gains[c];
     if (gain.hidden > 0) {
       gain.alone /= static_cast<double>(gain.hidden);
       gain.together /= static_cast<double>(gain.hidden);
     }
     gain.from = sources_of(gaussian, c);
   }
-  answer.figures = back(scales, std::move(answer.figures));
-  return answer;
 }
 
 }  // namespace
@@ -259,21 +206,37 @@ ColumnsAnswer fill_columns(const CellTable& table, const CellFigures& alone, con
                            bool ordered) {
   const std::vector<ColumnScale> scales = column_scales(ColumnScale::Kind::standard, table);
   const CellTable x = to_scale(scales, table);
-  const CellFigures alone_x = to(scales, alone);
+  const CellFigures alone_x = to_scale(scales, alone);
   const PredictAlone predict_x = [&](const CellTable& cells) {
     CellTable raw(cells.rows, cells.columns);
     for (std::size_t i = 0; i < cells.cells.size(); ++i)
       raw.cells[i] = scales[i % cells.columns].back(CellGuess{cells.cells[i], 0}).mean;
-    return to(scales, predict(raw));
+    return to_scale(scales, predict(raw));
   };
-  const Standardised q{x, gap_kinds(x, ordered), ordered, choose_ridge(rows_to_fit(x))};
-  bool first = true;
-  const Candidates candidates = [&](const CellTable& cells) {
-    const bool own = std::exchange(first, false);
-    return with_time(cells, own ? alone_x : predict_x(cells), predict_x, q.ridge);
+  const Standardised q{x, ordered, choose_ridge(rows_to_fit(x))};
+  const std::vector<GapKind> kinds = gap_kinds(x, ordered);
+  const auto candidates = [&](const CellTable& cells, const CellFigures& of_alone) {
+    return with_time(cells, of_alone, predict_x, q.ridge);
   };
-  constexpr std::size_t kAlone = std::size(kMethodsWithTime) - 1;
-  ColumnsAnswer answer = decide(q, scales, candidates, kAlone);
+  constexpr std::size_t kMethods = std::size(kMethodsWithTime), kAlone = kMethods - 1;
+  const std::vector<CellFigures> methods = candidates(x, alone_x);
+  const Decision decision(
+      q, [&](const CellTable& cells) { return candidates(cells, predict_x(cells)); }, kAlone);
+  ColumnsAnswer answer{.figures = methods[kAlone],
+                       .changed = std::vector<bool>(x.cells.size()),
+                       .columns = std::vector<ColumnGain>(x.columns)};
+  for (const GapKind kind : kFilledGaps) {
+    if (std::ranges::count(kinds, kind) == 0) continue;
+    const GapShares& g = answer.gaps.emplace_back(decision.shares_of(kind, kMethods));
+    decision.add_gain(g, kMethods, answer.columns);
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
+      if (kinds[i] != kind || !g.together) continue;
+      put_mixed(g.methods, methods, i, answer.figures);
+      answer.changed[i] = true;
+    }
+  }
+  finish_gains(fitted(x, q.ridge), answer.columns);
+  answer.figures = from_scale(scales, std::move(answer.figures));
   for (std::size_t i = 0; i < answer.changed.size(); ++i) {
     if (answer.changed[i]) continue;
     answer.figures.mean.cells[i] = alone.mean.cells[i];
@@ -282,24 +245,68 @@ ColumnsAnswer fill_columns(const CellTable& table, const CellFigures& alone, con
   return answer;
 }
 
-ColumnsAnswer fill_rows(const CellTable& table) {
+std::vector<RowModel::OneScale> RowModel::fit(const CellTable& x, double ridge) {
+  std::vector<OneScale> all;
+  for (const ColumnScale::Kind kind : {ColumnScale::Kind::standard, ColumnScale::Kind::scores}) {
+    std::vector<ColumnScale> scales = column_scales(kind, x);
+    const CellTable scaled = to_scale(scales, x);
+    OneScale& one = all.emplace_back(OneScale{std::move(scales), fitted(scaled, ridge), std::nullopt});
+    if (x.columns <= kManyColumns) one.mixture = fit_column_mixture(one.gaussian, rows_to_fit(scaled));
+  }
+  return all;
+}
+
+/// By kMethodsOfRows.
+std::vector<CellFigures> RowModel::predict(const std::vector<OneScale>& fitted, const CellTable& x) {
+  std::vector<CellFigures> all, mixtures;
+  for (const OneScale& one : fitted) {
+    const CellTable scaled = to_scale(one.scales, x);
+    all.push_back(from_scale(one.scales, predict_from_columns(one.gaussian, scaled)));
+    if (one.mixture) mixtures.push_back(from_scale(one.scales, predict_from_mixture(*one.mixture, scaled)));
+  }
+  all.insert(all.end(), mixtures.begin(), mixtures.end());
+  return all;
+}
+
+RowModel::RowModel(const CellTable& table) {
   const std::vector<std::size_t> order = order_by_ranks(table);
-  CellTable sorted(table.rows, table.columns);
+  CellTable x(table.rows, table.columns);
   for (std::size_t i = 0; i < order.size(); ++i)
-    for (std::size_t c = 0; c < table.columns; ++c) sorted(i, c) = table(order[i], c);
-  const std::vector<ColumnScale> scales = column_scales(ColumnScale::Kind::standard, sorted);
-  const CellTable x = to_scale(scales, sorted);
-  const Standardised q{x, gap_kinds(x, false), false, choose_ridge(rows_to_fit(x))};
-  ColumnsAnswer answer = decide(
-      q, scales, [&](const CellTable& cells) { return of_rows(cells, q.ridge); }, std::nullopt);
-  ColumnsAnswer back = answer;
-  for (std::size_t i = 0; i < order.size(); ++i)
-    for (std::size_t c = 0; c < table.columns; ++c) {
-      back.figures.mean(order[i], c) = answer.figures.mean(i, c);
-      back.figures.std(order[i], c) = answer.figures.std(i, c);
-      back.changed[order[i] * table.columns + c] = answer.changed[i * table.columns + c];
-    }
-  return back;
+    for (std::size_t c = 0; c < table.columns; ++c) x(i, c) = table(order[i], c);
+  scales_ = column_scales(ColumnScale::Kind::standard, x);
+  x = to_scale(scales_, x);
+  const double ridge = choose_ridge(rows_to_fit(x));
+  fitted_ = fit(x, ridge);
+  const Standardised some{rows_to_fit(x), false, ridge};
+  const Decision decision(
+      some, [&](const CellTable& cells) { return predict(fit(cells, ridge), cells); }, std::nullopt);
+  const std::size_t methods = fitted_[0].mixture ? 2 * fitted_.size() : fitted_.size();
+  shares_ = decision.shares_of(GapKind::short_gap, methods);
+  gains_.resize(x.columns);
+  decision.add_gain(shares_, methods, gains_);
+  finish_gains(fitted_[0].gaussian, gains_);
+}
+
+CellFigures RowModel::predict(const CellTable& rows) const {
+  const CellTable x = to_scale(scales_, rows);
+  const std::vector<CellFigures> methods = predict(fitted_, x);
+  const std::vector<GapKind> kinds = gap_kinds(x, false);
+  CellFigures figures(x.rows, x.columns);
+  for (std::size_t i = 0; i < kinds.size(); ++i)
+    if (kinds[i] == GapKind::whole_row)
+      figures.std.cells[i] = 1;
+    else if (kinds[i] != GapKind::none)
+      put_mixed(shares_.methods, methods, i, figures);
+  return from_scale(scales_, std::move(figures));
+}
+
+ColumnsAnswer fill_rows(const CellTable& table) {
+  const RowModel model(table);
+  ColumnsAnswer answer{
+      .figures = model.predict(table), .changed = std::vector<bool>(table.cells.size()), .columns = model.gains()};
+  for (std::size_t i = 0; i < table.cells.size(); ++i) answer.changed[i] = std::isnan(table.cells[i]);
+  if (std::ranges::count(gap_kinds(table, false), GapKind::short_gap) > 0) answer.gaps.push_back(model.shares());
+  return answer;
 }
 
 std::vector<std::size_t> order_by_ranks(const CellTable& table) {

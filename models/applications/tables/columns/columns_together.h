@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "npzoo/models/applications/tables/columns/column_mixture.h"
+#include "npzoo/models/applications/tables/columns/column_scale.h"
 #include "npzoo/models/applications/tables/columns/hidden_cells.h"
 #include "npzoo/models/applications/tables/columns/method_shares.h"
 
@@ -50,7 +52,42 @@ inline constexpr const char* kMethodsOfRows[] = {"columns", "columns on normal s
 /// `ordered`: rows follow each other in time. Weighs the methods on hidden cells, apart for each kind of gap. A kind
 /// whose hidden cells gain nothing keeps `alone`, to the bit, and so do rows without a known cell.
 ColumnsAnswer fill_columns(const CellTable& table, const CellFigures& alone, const PredictAlone& predict, bool ordered);
-/// The same of rows without an input. Rows without a known cell get mean and standard deviation of the columns.
+
+/// Predicts missing cells of rows without an input from their other cells. Fitted to a table once, it predicts any
+/// rows, each by itself.
+class RowModel {
+ public:
+  static constexpr std::size_t kMostColumns = 500;
+
+  /// Weighs the methods on hidden cells. The order of the rows makes no difference.
+  explicit RowModel(const CellTable& table);
+
+  /// Returns the figures of missing cells, in the units of the table. Rows without a known cell get mean and standard
+  /// deviation of the columns.
+  CellFigures predict(const CellTable& rows) const;
+
+  /// How missing cells of rows with a known cell are predicted.
+  const GapShares& shares() const { return shares_; }
+  /// The gain of each column on hidden cells.
+  const std::vector<ColumnGain>& gains() const { return gains_; }
+
+ private:
+  /// The methods of one scale, fitted to the cells on it.
+  struct OneScale {
+    std::vector<ColumnScale> scales;
+    ColumnGaussian gaussian;
+    std::optional<ColumnMixture> mixture;  // none of many columns
+  };
+  static std::vector<OneScale> fit(const CellTable& x, double ridge);
+  static std::vector<CellFigures> predict(const std::vector<OneScale>& fitted, const CellTable& x);
+
+  std::vector<ColumnScale> scales_;
+  std::vector<OneScale> fitted_;
+  GapShares shares_;
+  std::vector<ColumnGain> gains_;
+};
+
+/// Fits a RowModel to a table and predicts its missing cells.
 ColumnsAnswer fill_rows(const CellTable& table);
 
 /// Returns an order of the rows that follows from their values, however they are sorted and whatever the order and the

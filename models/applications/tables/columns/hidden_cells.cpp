@@ -61,6 +61,15 @@ void keep_some(const CellTable& table, std::size_t column, std::vector<bool>& hi
   }
 }
 
+/// Hides a tenth of the cells of a table without gaps.
+void hide_scattered(std::size_t fold, std::vector<bool>& hidden) {
+  constexpr std::size_t kShare = 10;
+  constexpr std::uint64_t kSeed = 0xce11;
+  const Permutation permutation(static_cast<std::int64_t>(hidden.size()), kSeed, fold);
+  for (std::size_t i = 0; i < hidden.size() / kShare; ++i)
+    hidden[static_cast<std::size_t>(permutation(static_cast<std::int64_t>(i)))] = true;
+}
+
 }  // namespace
 
 std::vector<GapKind> gap_kinds(const CellTable& table, bool ordered) {
@@ -98,6 +107,7 @@ std::vector<bool> cells_to_hide(const CellTable& table, bool ordered, std::size_
       }
     }
   }
+  if (!ordered && known == table.cells.size()) hide_scattered(fold, hidden);
   for (std::size_t c = 0; c < table.columns; ++c) keep_some(table, c, hidden);
   return hidden;
 }

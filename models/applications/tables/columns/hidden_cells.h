@@ -20,7 +20,8 @@ inline constexpr GapKind kFilledGaps[] = {GapKind::short_gap, GapKind::long_gap}
 std::vector<GapKind> gap_kinds(const CellTable& table, bool ordered);
 
 /// Returns which known cells to hide, to score methods: the table's own pattern of gaps, moved in time or, without an
-/// order, to other rows, and there in half of the rows. Every column keeps some known cells. Each `fold` hides others.
+/// order, to other rows, and there in half of the rows. Without an order or a gap, a tenth of the cells. Every column
+/// keeps some known cells. Each `fold` hides others.
 std::vector<bool> cells_to_hide(const CellTable& table, bool ordered, std::size_t fold = 0);
 
 }  // namespace npzoo
