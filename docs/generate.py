@@ -273,7 +273,7 @@ The [protocol language](../../protocol-language.md) explains the keys. Print thi
         """Every public name of the package is on its page."""
         exported = re.search(r"__all__ = \[(.*?)\]", (ROOT / "python/npzoo/__init__.py").read_text(), re.DOTALL)[1]
         page = (DOCS / "reference/python-api.md").read_text()
-        for name in [*re.findall(r"\"(\w+)\"", exported), "NeuralProcessRegressor"]:
+        for name in [*re.findall(r"\"(\w+)\"", exported), "Imputer", "NeuralProcessRegressor"]:
             if not re.search(rf"\b{name}$", page, re.MULTILINE):
                 self.errors.append(f"docs/reference/python-api.md: no entry for npzoo.{name}")
 

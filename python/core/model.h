@@ -52,6 +52,7 @@ void add_events(nanobind::module_& module);
 void add_tables(nanobind::module_& module);
 void add_columns(nanobind::module_& module);
 void add_gaussian_process(nanobind::module_& module);
+void add_row_model(nanobind::module_& module);
 void add_program(nanobind::module_& module);
 
 }  // namespace npzoo::python

@@ -24,6 +24,7 @@ NB_MODULE(_core, module) {
   add_columns(module);
   add_tables(module);
   add_gaussian_process(module);
+  add_row_model(module);
   add_training(module);
   add_program(module);
 }

@@ -40,11 +40,16 @@ def set_threads(count: int) -> None:
 
 
 if TYPE_CHECKING:
+    from ._imputer import Imputer as Imputer
     from ._regressor import NeuralProcessRegressor as NeuralProcessRegressor
 else:
 
     def __getattr__(name):
-        """Imports scikit-learn when its regressor is used."""
+        """Imports scikit-learn when one of its estimators is used."""
+        if name == "Imputer":
+            from ._imputer import Imputer
+
+            return Imputer
         if name == "NeuralProcessRegressor":
             from ._regressor import NeuralProcessRegressor
 
@@ -53,4 +58,4 @@ else:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), "NeuralProcessRegressor"])
+    return sorted([*globals(), "Imputer", "NeuralProcessRegressor"])

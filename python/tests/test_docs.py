@@ -20,7 +20,7 @@ MODULES = ["npzoo"] + [f"npzoo.{m.name}" for m in pkgutil.iter_modules(npzoo.__p
 def test_examples(name):
     if name == "npzoo.torch":
         pytest.importorskip("torch")
-    if name == "npzoo._regressor":
+    if name in ("npzoo._imputer", "npzoo._regressor"):
         pytest.importorskip("sklearn", minversion="1.6")
     failed, _ = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
     assert failed == 0

@@ -93,7 +93,7 @@ def mypy(program, folder):
 
 def public():
     """The public names of the package as expressions of a program, and the parameters that give them a meaning."""
-    for name in sorted([*npzoo.__all__, "NeuralProcessRegressor"]):
+    for name in sorted([*npzoo.__all__, "Imputer", "NeuralProcessRegressor"]):
         yield f"npzoo.{name}", ""
         thing = getattr(npzoo, name)
         if inspect.isclass(thing) and not issubclass(thing, (Exception, Warning)):

@@ -15,6 +15,7 @@ FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 # Public names that need a package: a call that says so.
 OTHERS = {
     "plot": ("matplotlib", lambda: npzoo.plot(npzoo.fill({"x": [0.0, 1.0, 2.0, 3.0], "y": [1.0, 2.0, float("nan"), 1.0]}))),
+    "Imputer": ("sklearn", lambda: npzoo.Imputer),
     "NeuralProcessRegressor": ("sklearn", lambda: npzoo.NeuralProcessRegressor),
 }
 WITHOUT_EXAMPLE = {"set_threads", "threads"}
@@ -24,7 +25,7 @@ def examples():
     """Runs all examples of the package and returns the names of public objects that have one."""
     finder, runner, found = doctest.DocTestFinder(), doctest.DocTestRunner(optionflags=FLAGS), set()
     for module in pkgutil.iter_modules(npzoo.__path__, "npzoo."):
-        if module.name in ("npzoo.__main__", "npzoo._regressor", "npzoo.torch"):
+        if module.name in ("npzoo.__main__", "npzoo._imputer", "npzoo._regressor", "npzoo.torch"):
             continue  # they need a command line, scikit-learn and torch
         for test in finder.find(importlib.import_module(module.name)):
             runner.run(test)
