@@ -60,6 +60,25 @@ TEST_CASE("rows alone: missing values from the other columns, known ones as they
   CHECK(result.report.help->names == std::vector<std::string>{"a", "b", "c"});
 }
 
+TEST_CASE("rows alone: samples of a row depend on each other as the columns do") {
+  RowsAlone rows(60);
+  rows.first[40] = rows.second[40] = std::numeric_limits<double>::quiet_NaN();
+  constexpr std::size_t kSamples = 400;
+  const FillResult result = fill_rows_alone(rows.data(), {.samples = kSamples});
+  double products = 0, squares = 0;
+  for (std::size_t s = 0; s < kSamples; ++s) {
+    double errors[2] = {};
+    for (std::size_t v = 0; v < 2; ++v) {
+      const PredictedColumn& c = result.columns[v];
+      errors[v] = (c.samples[40 * kSamples + s] - c.mean[40]) / c.std[40];
+    }
+    products += errors[0] * errors[1] / kSamples;
+    squares += errors[0] * errors[0] / kSamples;
+  }
+  CHECK(products > 0.8);
+  CHECK(squares == doctest::Approx(1).epsilon(0.15));
+}
+
 TEST_CASE("rows alone: errors") {
   const RowsAlone rows(60), few(4);
   const auto message = [](const FillData& d, const FillOptions& options = {}) {

@@ -93,6 +93,26 @@ TEST_CASE("columns: a missing cell is predicted by regression, as in closed form
   CHECK(figures.std(2, 1) == doctest::Approx(1));
 }
 
+TEST_CASE("columns: correlations of missing cells are those that the known ones leave") {
+  // The third column is the sum of the first two: given it, these two cancel.
+  const ColumnGaussian gaussian({0, 0, 0}, {1, 0, 1, 0, 1, 1, 1, 1, 2.1});
+  CellTable table(4, 3, 1);
+  table(1, 0) = table(1, 1) = kHole;
+  table(2, 0) = table(2, 2) = kHole;
+  table(3, 1) = kHole;
+  const CellCorrelations correlations(gaussian, table, 3), of_two(gaussian, table, 2);
+  std::vector<double> normals{1, 0.5, -2};
+  for (const std::size_t row : {0, 3}) correlations.correlate(row, normals);
+  of_two.correlate(2, normals);
+  CHECK(normals == std::vector<double>{1, 0.5, -2});
+  const double cancel = -0.9999 * (1 / 2.1) / (1 - 1 / 2.1), agree = 0.9999 / std::sqrt(1.1);
+  correlations.correlate(1, normals);
+  CHECK(normals[0] == 1);
+  CHECK(normals[1] == doctest::Approx(cancel + std::sqrt(1 - cancel * cancel) * 0.5));
+  correlations.correlate(2, normals);
+  CHECK(normals[2] == doctest::Approx(agree - 2 * std::sqrt(1 - agree * agree)));
+}
+
 TEST_CASE("columns: densities of known cells, together and each given the others") {
   CellTable rows(1, 3);
   rows(0, 0) = 0.5;

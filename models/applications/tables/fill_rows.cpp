@@ -58,7 +58,7 @@ void check_cells(const CellTable& cells) {
 }
 
 PredictedColumn predicted(const FillOptions& options, const CellTable& cells, const CellFigures& figures,
-                          std::size_t column, Random& random) {
+                          std::size_t column) {
   PredictedColumn made;
   for (std::size_t row = 0; row < cells.rows; ++row) {
     const bool known = cells.known(row, column);
@@ -67,9 +67,24 @@ PredictedColumn predicted(const FillOptions& options, const CellTable& cells, co
     made.mean.push_back(mean);
     made.std.push_back(std);
     for (const double p : options.quantiles) made.quantiles.push_back(mean + std * normal_quantile(p));
-    for (std::int64_t s = 0; s < options.samples; ++s) made.samples.push_back(mean + std * random.normal());
   }
   return made;
+}
+
+/// Draws whole rows: their missing cells are correlated as the columns are.
+void sample_rows(const CellTable& cells, const ColumnGaussian& gaussian, const FillOptions& options,
+                 std::vector<PredictedColumn>& columns) {
+  if (options.samples == 0) return;
+  const CellCorrelations correlations(gaussian, cells, columns.size());
+  Random random(options.seed.value_or(0));
+  std::vector<double> normals(columns.size());
+  for (std::size_t row = 0; row < cells.rows; ++row)
+    for (std::int64_t s = 0; s < options.samples; ++s) {
+      random.fill_normal(normals);
+      correlations.correlate(row, normals);
+      for (std::size_t v = 0; v < columns.size(); ++v)
+        columns[v].samples.push_back(columns[v].mean[row] + columns[v].std[row] * normals[v]);
+    }
 }
 
 }  // namespace
@@ -86,9 +101,9 @@ FillResult fill_rows_alone(const FillData& d, const FillOptions& options) {
                       .weights = {.model = "columns"},
                       .quantiles = options.quantiles,
                       .samples = options.samples};
-    Random random(options.seed.value_or(0));
     for (std::size_t v = 0; v < d.values.size(); ++v)
-      result.columns.push_back(predicted(options, cells, answer.figures, v, random));
+      result.columns.push_back(predicted(options, cells, answer.figures, v));
+    sample_rows(cells, *answer.gaussian, options, result.columns);
     result.answered.assign(cells.rows, true);
     for (std::size_t row = 0; row < cells.rows; ++row)
       for (const PredictedColumn& column : result.columns) {

@@ -113,6 +113,32 @@ void forget_changed_ends(const ColumnsAnswer& answer, const std::vector<std::siz
   });
 }
 
+/// Gives samples of the missing cells of a row the correlations of the columns. Paths of forecasts stay as they are.
+void correlate_samples(const ColumnsAnswer& answer, const CellTable& cells, const std::vector<std::size_t>& order,
+                       FillResult& result) {
+  if (result.samples == 0) return;
+  std::vector<bool> forecast(order.size());
+  for (const TableEnd& end : result.ends)
+    for (const std::int64_t row : end.rows) forecast[static_cast<std::size_t>(row)] = true;
+  const auto count = static_cast<std::size_t>(result.samples);
+  const CellCorrelations correlations(*answer.gaussian, cells, result.columns.size());
+  std::vector<double> normals(result.columns.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const std::size_t row = order[i];
+    for (std::size_t s = 0; s < count && !forecast[row]; ++s) {
+      for (std::size_t v = 0; v < normals.size(); ++v) {
+        const PredictedColumn& c = result.columns[v];
+        normals[v] = c.std[row] > 0 ? (c.samples[row * count + s] - c.mean[row]) / c.std[row] : 0;
+      }
+      correlations.correlate(i, normals);
+      for (std::size_t v = 0; v < normals.size(); ++v) {
+        PredictedColumn& c = result.columns[v];
+        if (!cells.known(i, v)) c.samples[row * count + s] = c.mean[row] + c.std[row] * normals[v];
+      }
+    }
+  }
+}
+
 ColumnHelp help_of(const FillData& d) {
   ColumnHelp help{.names = d.value_names, .values = d.value_names.size()};
   help.names.insert(help.names.end(), d.helper_names.begin(), d.helper_names.end());
@@ -160,6 +186,7 @@ void help_columns(const CompleteData& c, const FillOptions& options, const FillA
   if (!answer.together()) return;
   change_columns(c, answer, order, result);
   forget_changed_ends(answer, order, result);
+  correlate_samples(answer, cells, order, result);
 }
 
 }  // namespace npzoo

@@ -175,6 +175,37 @@ double choose_ridge(const CellTable& table) {
   return best;
 }
 
+CellCorrelations::CellCorrelations(const ColumnGaussian& gaussian, const CellTable& table, std::size_t columns)
+    : pattern_(table.rows) {
+  for (const RowPattern& pattern : row_patterns(table)) {
+    for (const std::uint32_t row : pattern.rows) pattern_[row] = static_cast<std::uint32_t>(factors_.size());
+    Factor& factor = factors_.emplace_back();
+    for (const std::uint32_t c : pattern.missing)
+      if (c < columns) factor.cells.push_back(c);
+    const std::size_t size = factor.cells.size(), missing = pattern.missing.size();
+    if (size < 2) continue;
+    const GivenKnownCells given(gaussian, pattern);  // `missing` ascends, so the first cells are those of the columns
+    std::vector<double> correlations(size * size);
+    for (std::size_t i = 0; i < size; ++i)
+      for (std::size_t j = 0; j < size; ++j) {
+        const auto covariance = [&](std::size_t a, std::size_t b) { return given.covariance()[a * missing + b]; };
+        constexpr double kLargest = 0.9999;  // keeps copies of a column apart from being singular
+        correlations[i * size + j] =
+            i == j ? 1 : kLargest * covariance(i, j) / std::sqrt(covariance(i, i) * covariance(j, j));
+      }
+    factor.root.emplace(std::move(correlations), static_cast<std::int64_t>(size));
+  }
+}
+
+void CellCorrelations::correlate(std::size_t row, std::span<double> normals) const {
+  const Factor& factor = factors_[pattern_[row]];
+  if (!factor.root) return;
+  std::vector<double> z;
+  for (const std::uint32_t c : factor.cells) z.push_back(normals[c]);
+  z = factor.root->multiply(z);
+  for (std::size_t i = 0; i < z.size(); ++i) normals[factor.cells[i]] = z[i];
+}
+
 CellFigures predict_from_columns(const ColumnGaussian& gaussian, const CellTable& table) {
   CellFigures figures(table.rows, table.columns);
   std::vector<double> deviations(table.columns);

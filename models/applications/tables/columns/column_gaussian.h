@@ -1,9 +1,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "npzoo/datasets/symmetric_factor.h"
 #include "npzoo/models/applications/tables/columns/cell_table.h"
 
 namespace npzoo {
@@ -61,6 +64,24 @@ ColumnGaussian fit_column_gaussian(const CellTable& table, const ColumnFitOption
                                    const ColumnGaussian* start = nullptr);
 /// Returns the ridge of the largest leave-one-out density.
 double choose_ridge(const CellTable& table);
+
+/// Correlations of the missing cells of a row, given its known ones.
+class CellCorrelations {
+ public:
+  /// Looks at which cells of `table` are missing in its first `columns` columns; the values do not matter.
+  CellCorrelations(const ColumnGaussian& gaussian, const CellTable& table, std::size_t columns);
+
+  /// Turns independent standard normal numbers of the missing cells, by column, into correlated ones.
+  void correlate(std::size_t row, std::span<double> normals) const;
+
+ private:
+  struct Factor {
+    std::vector<std::uint32_t> cells;     // missing ones among the columns
+    std::optional<SymmetricFactor> root;  // none of fewer than two cells
+  };
+  std::vector<Factor> factors_;         // of each pattern
+  std::vector<std::uint32_t> pattern_;  // of each row
+};
 
 /// Predicts missing cells from the known cells of their row alone.
 CellFigures predict_from_columns(const ColumnGaussian& gaussian, const CellTable& table);

@@ -235,7 +235,7 @@ ColumnsAnswer fill_columns(const CellTable& table, const CellFigures& alone, con
       answer.changed[i] = true;
     }
   }
-  finish_gains(fitted(x, q.ridge), answer.columns);
+  finish_gains(answer.gaussian.emplace(fitted(x, q.ridge)), answer.columns);
   answer.figures = from_scale(scales, std::move(answer.figures));
   for (std::size_t i = 0; i < answer.changed.size(); ++i) {
     if (answer.changed[i]) continue;
@@ -302,8 +302,10 @@ CellFigures RowModel::predict(const CellTable& rows) const {
 
 ColumnsAnswer fill_rows(const CellTable& table) {
   const RowModel model(table);
-  ColumnsAnswer answer{
-      .figures = model.predict(table), .changed = std::vector<bool>(table.cells.size()), .columns = model.gains()};
+  ColumnsAnswer answer{.figures = model.predict(table),
+                       .changed = std::vector<bool>(table.cells.size()),
+                       .columns = model.gains(),
+                       .gaussian = model.gaussian()};
   for (std::size_t i = 0; i < table.cells.size(); ++i) answer.changed[i] = std::isnan(table.cells[i]);
   if (std::ranges::count(gap_kinds(table, false), GapKind::short_gap) > 0) answer.gaps.push_back(model.shares());
   return answer;

@@ -37,6 +37,7 @@ struct ColumnsAnswer {
   std::vector<bool> changed{};  // cells whose figures are not those of their column alone
   std::vector<GapShares> gaps{};
   std::vector<ColumnGain> columns{};
+  std::optional<ColumnGaussian> gaussian{};  // of the standardised columns, for the correlations of samples
 
   bool together() const;
   /// The gain of all columns with hidden cells: 1 − CRPS together / alone.
@@ -70,6 +71,8 @@ class RowModel {
   const GapShares& shares() const { return shares_; }
   /// The gain of each column on hidden cells.
   const std::vector<ColumnGain>& gains() const { return gains_; }
+  /// The Gaussian of the standardised columns.
+  const ColumnGaussian& gaussian() const { return fitted_[0].gaussian; }
 
  private:
   /// The methods of one scale, fitted to the cells on it.
