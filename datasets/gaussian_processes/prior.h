@@ -9,7 +9,7 @@ namespace npzoo {
 
 /// Distribution of one positive hyper-parameter.
 struct Prior {
-  enum class Kind : std::uint8_t { constant, uniform, beta };
+  enum class Kind : std::uint8_t { constant, uniform, beta, log_uniform };
 
   Kind kind = Kind::constant;
   double a = 1;  // the constant, the lower bound, or the first shape

@@ -122,6 +122,7 @@ TEST_CASE("[bayes posterior] integrals over one hyper-parameter are those of a f
   };
   const auto flat = [](double) { return 0.0; };
   const auto beta = [](double l) { return 2 * std::log(l) + 6 * std::log1p(-l); };
+  const auto inverse = [](double l) { return -std::log(l); };
   for (const Case& c : {
            Case{{KernelKind::rbf, uniform(0.1, 0.6), constant(1), {}},
                 &Kernel::lengthscale,
@@ -129,6 +130,12 @@ TEST_CASE("[bayes posterior] integrals over one hyper-parameter are those of a f
                 0.6,
                 flat,
                 {.kind = KernelKind::rbf, .lengthscale = 0.3}},
+           Case{{KernelKind::matern52, {Prior::Kind::log_uniform, 0.1, 1}, constant(1), {}},
+                &Kernel::lengthscale,
+                0.1,
+                1,
+                inverse,
+                {.kind = KernelKind::matern52, .lengthscale = 0.3}},
            Case{{KernelKind::matern32, {Prior::Kind::beta, 3, 7}, constant(1), {}},
                 &Kernel::lengthscale,
                 0,

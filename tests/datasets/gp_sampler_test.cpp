@@ -203,7 +203,8 @@ TEST_CASE("[gp sampler] a mixture takes every kernel, a beta prior has its mean"
 
 TEST_CASE("[gp sampler] mean squares of priors are those of their draws") {
   for (const Prior& prior : {Prior{Prior::Kind::constant, 0.7, 0}, Prior{Prior::Kind::uniform, 0.1, 1},
-                             Prior{Prior::Kind::uniform, 2, 2.5}, Prior{Prior::Kind::beta, 3, 7}}) {
+                             Prior{Prior::Kind::uniform, 2, 2.5}, Prior{Prior::Kind::beta, 3, 7},
+                             Prior{Prior::Kind::log_uniform, 0.25, 1}}) {
     CAPTURE(prior.a);
     Random random(5);
     constexpr int kDraws = 20'000;

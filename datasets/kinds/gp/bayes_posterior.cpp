@@ -29,15 +29,18 @@ struct Side {
 
   bool is_period() const { return member == &Kernel::period; }
   bool inverse() const { return is_period() && prior.kind == Prior::Kind::uniform; }
+  bool logarithmic() const { return prior.kind == Prior::Kind::log_uniform; }
 
   double value(double u) const {
     if (prior.kind == Prior::Kind::beta) return u;
+    if (logarithmic()) return prior.a * std::pow(prior.b / prior.a, u);
     if (inverse()) return 1 / (1 / prior.b + u * (1 / prior.a - 1 / prior.b));
     return prior.a + u * (prior.b - prior.a);
   }
 
   double coordinate(double value) const {
     if (prior.kind == Prior::Kind::beta) return value;
+    if (logarithmic()) return std::log(value / prior.a) / std::log(prior.b / prior.a);
     if (inverse()) return (1 / value - 1 / prior.b) / (1 / prior.a - 1 / prior.b);
     return (value - prior.a) / (prior.b - prior.a);
   }

@@ -18,15 +18,20 @@ namespace npzoo {
 namespace {
 
 Prior read_prior(TomlReader& kernel, std::string_view key, KeyLine line) {
-  kernel.any_form(key, line, "a number > 0, {uniform = [low, high]} or {beta = [a, b]}");
+  kernel.any_form(key, line, "a number > 0, {uniform = [low, high]}, {log_uniform = [low, high]} or {beta = [a, b]}");
   if (!kernel.is_table(key)) return {Prior::Kind::constant, kernel.number(key, kPartOfForm, kPositive), 0};
   TomlReader prior = kernel.table(key, kPartOfForm);
-  const bool uniform = prior.has("uniform");
-  const auto [a, b] = uniform ? prior.two_numbers("uniform", kPartOfForm, kPositive)
-                              : prior.two_numbers("beta", kPartOfForm, kAtLeastOne);
-  if (uniform && a >= b) prior.reject("uniform", fmt::format("[{}, {}]", a, b), "low < high");
+  for (const auto& [name, form] :
+       {std::pair("uniform", Prior::Kind::uniform), std::pair("log_uniform", Prior::Kind::log_uniform)}) {
+    if (!prior.has(name)) continue;
+    const auto [low, high] = prior.two_numbers(name, kPartOfForm, kPositive);
+    if (low >= high) prior.reject(name, fmt::format("[{}, {}]", low, high), "low < high");
+    prior.finish();
+    return {form, low, high};
+  }
+  const auto [a, b] = prior.two_numbers("beta", kPartOfForm, kAtLeastOne);
   prior.finish();
-  return {uniform ? Prior::Kind::uniform : Prior::Kind::beta, a, b};
+  return {Prior::Kind::beta, a, b};
 }
 
 std::vector<KernelPrior> read_kernels(TomlReader& owner) {
@@ -54,7 +59,8 @@ std::vector<KernelPrior> read_kernels(TomlReader& owner) {
 Interval support(const Prior& prior) {
   switch (prior.kind) {
     case Prior::Kind::constant: return {prior.a, prior.a};
-    case Prior::Kind::uniform: return {prior.a, prior.b};
+    case Prior::Kind::uniform:
+    case Prior::Kind::log_uniform: return {prior.a, prior.b};
     case Prior::Kind::beta: break;
   }
   return {0, 1};
