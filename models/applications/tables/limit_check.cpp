@@ -37,12 +37,12 @@ struct Observed {
 };
 
 /// Rows with a prediction, and those of them whose quantile is beyond a limit, by little or more.
-struct Beyond {
+struct BeyondLimit {
   std::int64_t all = 0, rows = 0, far = 0;
 
   /// `distance` is how far a quantile is beyond the limit.
-  Beyond(const PredictedColumn& predicted, std::size_t quantile, std::size_t quantiles, double little,
-         const auto& distance) {
+  BeyondLimit(const PredictedColumn& predicted, std::size_t quantile, std::size_t quantiles, double little,
+              const auto& distance) {
     for (std::size_t i = 0; i < predicted.mean.size(); ++i) {
       const double by = distance(predicted.quantiles[i * quantiles + quantile]);
       if (!std::isfinite(by)) continue;
@@ -75,10 +75,10 @@ std::vector<Warning> look_for_limits(std::span<const double> observed, const Pre
   const auto lowest = bound(kLower, std::ranges::min_element(quantiles)),
              highest = bound(kUpper, std::ranges::max_element(quantiles));
   const auto beyond = [&](auto quantile, const auto& distance) {
-    return Beyond(predicted, static_cast<std::size_t>(quantile - quantiles.begin()), quantiles.size(), little,
-                  distance);
+    return BeyondLimit(predicted, static_cast<std::size_t>(quantile - quantiles.begin()), quantiles.size(), little,
+                       distance);
   };
-  if (const Beyond below = beyond(lowest, [](double q) { return -q; }); *lowest < kMedian && below.often()) {
+  if (const BeyondLimit below = beyond(lowest, [](double q) { return -q; }); *lowest < kMedian && below.often()) {
     std::string text = fmt::format("{} of {} predictions of {} have {} below 0, and no observed value is negative",
                                    below.rows, below.all, name, quantile_text(*lowest));
     if (advice.bounds)
@@ -87,7 +87,7 @@ std::vector<Warning> look_for_limits(std::span<const double> observed, const Pre
     all.push_back({"below the values", text});
   }
   if ((values.most != 1 && values.most != 100) || values.at_most < kFewestAtLimit || *highest < kMedian) return all;
-  if (const Beyond above = beyond(highest, [&](double q) { return q - values.most; }); above.often()) {
+  if (const BeyondLimit above = beyond(highest, [&](double q) { return q - values.most; }); above.often()) {
     std::string text = fmt::format("{} of {} predictions of {} have {} above {}, which no observed value exceeds",
                                    above.rows, above.all, name, quantile_text(*highest), values.most);
     if (advice.bounds) text += fmt::format(": use --bounds 0,{} if {} cannot be greater", values.most, name);
