@@ -3,6 +3,7 @@
 #include "npzoo/models/blocks/drop_values.h"
 #include "npzoo/models/blocks/equal_layers.h"
 #include "npzoo/models/parity/authors.h"
+#include "npzoo/models/parity/recorded_forms.h"
 #include "npzoo/models/registry.h"
 #include "npzoo/ops/matmul/matmul.h"
 #include "npzoo/ops/reshape/reshape.h"
@@ -145,23 +146,6 @@ AuthorsPlace authors_cmanp(const std::string& name) {
   return authors_latent_layer(words[2] == "compress" ? block + "layer_" : block, Words(words).subspan(3));
 }
 
-namespace {
-
-/// Channels of each head apart, as the authors keep them: (B, L, H·Dv) → (B·H, L, Dv). On the CPU.
-Tensor by_head(const Tensor& means, std::int64_t heads) {
-  const Tensor x = means.detach().to(Device::cpu).to(DType::float64);
-  const std::int64_t batch = x.dim(0), rows = x.dim(1), width = x.dim(2) / heads;
-  Tensor out = Tensor::empty({batch * heads, rows, width}, DType::float64, Device::cpu);
-  double* to = out.values<double>().data();
-  for (std::int64_t b = 0; b < batch; ++b)
-    for (std::int64_t h = 0; h < heads; ++h)
-      for (std::int64_t i = 0; i < rows; ++i, to += width)
-        std::copy_n(x.values<double>().data() + ((b * rows + i) * heads + h) * width, width, to);
-  return out;
-}
-
-}  // namespace
-
 std::map<std::string, Tensor> authors_cmanp_state(const ContextState& state) {
   const auto& cmanp = state_as<CmanpState>(state, "cmanp");
   std::map<std::string, Tensor> theirs;
@@ -171,7 +155,8 @@ std::map<std::string, Tensor> authors_cmanp_state(const ContextState& state) {
     const Shape& heads = gathered.log_sum_exp.shape();  // (B, H, L)
     theirs[block + ".constant"] =
         gathered.log_sum_exp.detach().to(Device::cpu).view({heads[0] * heads[1], heads[2], 1});
-    theirs[block + ".embedding"] = by_head(gathered.mean, gathered.log_sum_exp.dim(1));
+    const Tensor mean = split_into_heads(gathered.mean, heads[1]);  // (B, H, L, D)
+    theirs[block + ".embedding"] = mean.view({heads[0] * heads[1], heads[2], mean.dim(3)});
     theirs[block + ".latents"] = cmanp.latents[i].detach().to(Device::cpu);
   }
   return theirs;

@@ -86,6 +86,15 @@ AuthorsPlace torch_transformer_layer(const std::string& name, Words words) {
   return {name + ".self_attn.in_proj_" + kind, words[1] == "query" ? 0 : words[1] == "key" ? 1 : 2, 3};
 }
 
+AuthorsPlace mlg_transformer_layer(const std::string& name, Words words) {
+  const std::string &part = words[0], &kind = words.back();
+  if (part == "expand") return {name + ".ff_block.0." + kind};
+  if (part == "contract") return {name + ".ff_block.3." + kind};
+  if (part != "attention") return {name + "." + part + "." + kind};
+  if (words[1] == "out") return {name + ".attn.to_out.0." + kind};
+  return {name + ".attn.to_" + words[1].substr(0, 1) + "." + kind};
+}
+
 AuthorsPlace authors_joint_head(Words words) {
   if (words[0] == "layers") return torch_transformer_layer("std_encoder.layers." + words[1], words.subspan(2));
   const char* network = words[0] == "mean" ? "mean_net" : words[0] == "diagonal" ? "diag_net" : "projector";

@@ -68,6 +68,9 @@ struct AuthorsCode {
   /// Returns the recorded parts of a prediction besides its moments and densities, in training and in evaluation, with
   /// the numbers drawn there; null: none. Padded targets of (B, Nt, …) are not compared.
   NamedTensors (*outputs)(const Model& model, const Task& task, Draws& draws, bool training) = nullptr;
+  /// Returns recorded quantities of other kinds by their whole names, computed on the recorded task without a recording
+  /// of operations; null: none. Those that a recording lacks are not compared.
+  NamedTensors (*others)(const Model& model, const Task& task, const RecordedTensors& recorded) = nullptr;
   /// The recorded draws, (K, N), are the same for each task of the batch.
   bool draws_for_all_tasks = false;
 };
@@ -110,6 +113,10 @@ AuthorsPlace flax_transformer_layer(const std::string& name, Words words);
 
 /// A TransformerLayer in PyTorch's nn.TransformerEncoderLayer `name`, `words` being the names within ours.
 AuthorsPlace torch_transformer_layer(const std::string& name, Words words);
+
+/// A TransformerLayer in the code of cambridge-mlg/tnp and of those who built on it, `words` being the names within
+/// ours.
+AuthorsPlace mlg_transformer_layer(const std::string& name, Words words);
 
 /// A JointHead in the code of TNP-ND's authors and of those after them.
 AuthorsPlace authors_joint_head(Words words);

@@ -78,6 +78,9 @@ class Comparison {
       task_.target_lengths.defined() ? leading_factors() : joint_gaussian(*joint, draws);
     record_.drawn(kEvaluation, draws.calls());
     if (const auto* sequence = dynamic_cast<const Autoregressive*>(p.get())) teacher_forced(*sequence, *p);
+    if (record_.authors().others == nullptr) return;
+    for (const auto& [name, ours] : record_.authors().others(*model_, task_, record_.tensors()))
+      quantities_.add_if_recorded(name, ours);
   }
 
   void loss_and_gradients() {
@@ -112,6 +115,13 @@ class Comparison {
   /// The same by the optimiser of TNP-KR's authors.
   void yogi() {
     updates("yogi", {.kind = OptimiserKind::yogi, .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-3}, 3);
+  }
+
+  /// The same by the optimiser of cambridge-mlg/tnp and those who built on it.
+  void adamw() {
+    OptimiserConfig config{.kind = OptimiserKind::adamw, .lr = 5e-4, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8};
+    config.weight_decay = 0.01;
+    updates("adamw", config, 0.5, 1e-6);
   }
 
   /// A context in two parts: after the first, after the second, and both at once.
@@ -163,7 +173,8 @@ class Comparison {
     }
   }
 
-  void updates(const std::string& kind, const OptimiserConfig& config, double clip_norm) {
+  /// `clip_norm` is that of the gradients, 0 for none. PyTorch adds `clip_epsilon` to the norm that it divides by.
+  void updates(const std::string& kind, const OptimiserConfig& config, double clip_norm, double clip_epsilon = 0) {
     const std::int64_t count = record_.tensors().floats(kind + ".losses", {RecordedTensors::kAny}).dim(0);
     check(count <= kMostUpdates, "[parity] {}: '{}.losses' has {} updates, expected 1 to {}", record_.path(), kind,
           count, kMostUpdates);
@@ -175,7 +186,9 @@ class Comparison {
       model_->before_step(task_, record_.draws(start));
       const Tensor loss = record_step(tape, start);
       losses.data<double>()[step] = loss.item();
-      optimiser.step(tape.backward(loss), config.lr, clip_norm);
+      const Grads& grads = tape.backward(loss);
+      const double norm = clip_epsilon > 0 ? norm_of(grads, parameters_) : 1;
+      optimiser.step(grads, config.lr, clip_norm * norm / (norm + clip_epsilon));
       norms.data<double>()[step] = optimiser.gradient_norm();
     }
     quantities_.add(kind + ".losses", losses, kAdamTolerance);
@@ -218,7 +231,7 @@ class Comparison {
       return;
     }
     const Tensor own = in_double(p.log_likelihood(task_.yt));
-    if (record_.has("eval.nll")) quantities_.add("eval.nll", scalar(-mean_by_channel(p)));
+    if (record_.has("eval.nll")) quantities_.add("eval.nll", scalar(-mean_by_channel(p.marginals(), task_)));
     quantities_.add_if_recorded("eval.tar_ll", scalar(mean_of(own)));
     quantities_.add_if_recorded("eval.ll", scalar(mean_of(own)));
     for (const char* name : {"eval.loglik", "train.loglik"})
@@ -229,23 +242,6 @@ class Comparison {
     const auto context = model_->query(state, task_.xc);
     pointwise("eval.pointwise.ctx_ll", *context, task_.yc);
     quantities_.add_if_recorded("eval.ctx_ll", scalar(mean_of(in_double(context->log_likelihood(task_.yc)))));
-  }
-
-  /// Mean over real targets and channels, each of which is a mixture by itself.
-  double mean_by_channel(const Prediction& p) const {
-    const Marginals m = p.marginals();
-    const std::int64_t batch = task_.yt.dim(0), channels = task_.yt.dim(2), values = task_.yt.dim(1) * channels;
-    const Shape each_alone{m.mean.dim(0), batch, values, 1};
-    const Marginals alone{reshape(m.mean, each_alone), reshape(m.std, each_alone)};
-    const Tensor each = log_likelihood(alone, reshape(task_.yt, {batch, values, 1}));  // (B, Nt · Dy)
-    const Tensor weights = in_double(task_.target_weights);                            // (B, Nt)
-    double sum = 0, count = 0;
-    for (std::int64_t i = 0; i < each.numel(); ++i) {
-      const double weight = weights.data<double>()[i / channels];
-      sum += weight * each.data<double>()[i];
-      count += weight;
-    }
-    return sum / count;
   }
 
   /// Recorded (B, N), or of each function (K, B, N).
@@ -380,9 +376,10 @@ ParityReport check_parity(const Record& record) {
     exact.loss_and_gradients();
     exact.adam();
     take(exact);
-    if (record.has("yogi.losses")) {
+    for (const auto& [kind, repeat] : {std::pair("yogi", &Comparison::yogi), std::pair("adamw", &Comparison::adamw)}) {
+      if (!record.has(std::string(kind) + ".losses")) continue;
       Comparison again(record, DType::float64);
-      again.yogi();
+      (again.*repeat)();
       take(again);
     }
   } else {

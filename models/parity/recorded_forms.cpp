@@ -9,6 +9,7 @@
 
 #include "npzoo/datasets/gaussian_processes/cholesky.h"
 #include "npzoo/engine/error.h"
+#include "npzoo/ops/reshape/reshape.h"
 
 namespace npzoo {
 
@@ -136,6 +137,42 @@ Tensor in_order(const Tensor& samples, const Tensor& order) {
           samples.data<double>() + (row * targets + order.data<std::int64_t>()[row / batch * targets + t]) * width,
           width, out.data<double>() + (row * targets + t) * width);
   return out;
+}
+
+Tensor split_into_heads(const Tensor& x, std::int64_t heads) {
+  const Tensor from = in_double(x.detach());
+  const std::int64_t batch = x.dim(0), points = x.dim(1), width = x.dim(2) / heads;
+  Tensor out = Tensor::empty({batch, heads, points, width}, DType::float64, Device::cpu);
+  double* to = out.data<double>();
+  for (std::int64_t b = 0; b < batch; ++b)
+    for (std::int64_t h = 0; h < heads; ++h)
+      for (std::int64_t i = 0; i < points; ++i, to += width)
+        std::copy_n(from.data<double>() + ((b * points + i) * heads + h) * width, width, to);
+  return out;
+}
+
+double norm_of(const Grads& grads, std::span<const NamedParameter> parameters) {
+  double squares = 0;
+  for (const NamedParameter& p : parameters) {
+    const Tensor gradient = in_double(grads.of(p.parameter->value));
+    for (const double each : gradient.values<double>()) squares += each * each;
+  }
+  return std::sqrt(squares);
+}
+
+double mean_by_channel(const Marginals& m, const Task& task) {
+  const std::int64_t batch = task.yt.dim(0), channels = task.yt.dim(2), values = task.yt.dim(1) * channels;
+  const Shape each_alone{m.mean.dim(0), batch, values, 1};
+  const Marginals alone{reshape(m.mean, each_alone), reshape(m.std, each_alone)};
+  const Tensor each = log_likelihood(alone, reshape(task.yt, {batch, values, 1}));  // (B, Nt · Dy)
+  const Tensor weights = in_double(task.target_weights);                            // (B, Nt)
+  double sum = 0, count = 0;
+  for (std::int64_t i = 0; i < each.numel(); ++i) {
+    const double weight = weights.data<double>()[i / channels];
+    sum += weight * each.data<double>()[i];
+    count += weight;
+  }
+  return sum / count;
 }
 
 }  // namespace npzoo

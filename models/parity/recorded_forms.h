@@ -1,5 +1,10 @@
 #pragma once
 
+#include <span>
+
+#include "npzoo/datasets/task.h"
+#include "npzoo/engine/module.h"
+#include "npzoo/engine/tape.h"
 #include "npzoo/engine/tensor.h"
 #include "npzoo/models/predictions/joint_gaussian.h"
 
@@ -38,5 +43,14 @@ Tensor without_padding(const Tensor& x, const Tensor& weights);
 /// Targets of samples (K, B, Nt, Dy) in the order (K, Nt) in which the authors' code drew and left them. Throws Error
 /// unless each row of the order has every target once.
 Tensor in_order(const Tensor& samples, const Tensor& order);
+
+/// Channels of each head apart, as recordings keep them: (B, N, H·D) → (B, H, N, D).
+Tensor split_into_heads(const Tensor& x, std::int64_t heads);
+
+/// √(Σ ‖gradient‖²) over all parameters.
+double norm_of(const Grads& grads, std::span<const NamedParameter> parameters);
+
+/// Mean log-density of real targets and channels, each of which is a mixture by itself.
+double mean_by_channel(const Marginals& m, const Task& task);
 
 }  // namespace npzoo
