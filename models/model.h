@@ -80,8 +80,12 @@ class Model {
   std::unique_ptr<Prediction> query(const ContextState& state, const Tensor& xt) const;
   /// Returns the state of a context and `more` points.
   std::unique_ptr<ContextState> update(const ContextState& state, const Context& more) const;
-  /// True if `update` needs time and memory for the new points alone, so that a context may be an endless stream.
+  /// True if `update` encodes the new points alone, so that a context may be a stream. Time and memory then do not
+  /// depend on the points before, unless `state_grows`.
   virtual bool streams() const { return false; }
+  /// True if the state of a model that streams keeps something of each point, which new points read: the time for a
+  /// point, and the memory, are linear in the number of points.
+  virtual bool state_grows() const { return false; }
 
   /// Returns the training loss, a scalar in nats: the mean negative log-likelihood of the targets unless the model's
   /// authors chose another objective. It is always a mean over the tasks of the batch: training computes it in parts,

@@ -25,6 +25,7 @@ Tensor standard_deviation(const Tensor& s, const StdForm& form) {
   switch (form.kind) {
     case StdForm::Kind::exp: return form.added == 0 ? exp(s) : affine(exp(s), 1, form.added);
     case StdForm::Kind::softplus: return affine(softplus(s), 1 - form.floor, form.least());
+    case StdForm::Kind::root_softplus: return affine(sqrt(softplus(s)), 1, form.least());
     case StdForm::Kind::half_log_variance: return affine(exp(affine(s, 0.5, 0)), 1 - form.floor, form.least());
   }
   fail("[gaussian_head] unknown form of the standard deviation");

@@ -92,9 +92,10 @@ inline Tensor nll(const Prediction& prediction, const Tensor& y, const Tensor& w
 /// Converts a network's raw output to a standard deviation: a function, whose least value is `floor`, plus a constant.
 struct StdForm {
   enum class Kind : std::uint8_t {
-    exp,               // exp(s), no floor
-    softplus,          // floor + (1 − floor) softplus(s)
-    half_log_variance  // floor + (1 − floor) exp(s / 2)
+    exp,                // exp(s), no floor
+    softplus,           // floor + (1 − floor) softplus(s)
+    half_log_variance,  // floor + (1 − floor) exp(s / 2)
+    root_softplus       // floor + √softplus(s)
   };
   Kind kind = Kind::exp;
   double floor = 0;

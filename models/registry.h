@@ -21,6 +21,7 @@ struct PublishedSize {
 struct ModelTraits {
   bool resamples = false;      // it draws from the points of a context: their order, and repeats, matter in law alone
   bool counts_points = false;  // a point that is given twice counts twice
+  bool ordered = false;        // predictions depend on the order of the context's points
 };
 
 /// A model's row. Its file defines it by a function `ModelInfo NAME_info()`.

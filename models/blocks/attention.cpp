@@ -74,6 +74,14 @@ MultiheadAttention::MultiheadAttention(const AttentionWidths& widths, std::int64
         widths.inner);
 }
 
+MultiheadAttention::MultiheadAttention(const HeadWidths& widths, Initializer& init)
+    : query(Linear::without_bias(widths.width, widths.inner(), init)),
+      key(Linear::without_bias(widths.width, widths.inner(), init)),
+      value(Linear::without_bias(widths.width, widths.inner(), init)),
+      out(widths.heads == 1 && widths.head_width == widths.width ? Linear({}, {})
+                                                                 : Linear(widths.inner(), widths.width, init)),
+      heads_(static_cast<int>(widths.heads)) {}
+
 KeysValues MultiheadAttention::project(const Tensor& for_keys, const Tensor& for_values, const PrefixMask& mask) const {
   const Tensor keys = key(for_keys), values = value(for_values);  // (B, N, E)
   if (!features) return {keys, values};
@@ -87,12 +95,12 @@ KeysValues MultiheadAttention::project(const Tensor& for_keys, const Tensor& for
 
 Tensor MultiheadAttention::operator()(const Tensor& queries, const KeysValues& context, const PrefixMask& mask) const {
   const Tensor q = query(queries);  // (B, Nq, E)
-  if (!features) return out(attend(q, context, mask, options()));
+  if (!features) return combine(attend(q, context, mask, options()));
   const Tensor& projection = features->projection.value;
   const Tensor attended = attend_to_summary(q, context.summary, projection, linear_options());
   tell_listener(context.origin, context.values, attended,
                 [&] { return linear_attention_weights(q, context.keys, projection, mask, linear_options()); });
-  return out(attended);
+  return combine(attended);
 }
 
 void MultiheadAttention::visit(ModuleVisitor& visitor) {

@@ -36,6 +36,13 @@ struct AttentionWidths {
   std::int64_t query = 0, key = 0, value = 0, inner = 0, out = 0;
 };
 
+/// Heads whose widths together need not be the width of the layer.
+struct HeadWidths {
+  std::int64_t width = 0, heads = 1, head_width = 1;
+
+  std::int64_t inner() const { return heads * head_width; }
+};
+
 /// Multi-head attention (Vaswani et al., "Attention is all you need", 2017), logits scaled by 1/√(head width); with
 /// random features its linear estimate (Choromanski et al., "Rethinking attention with performers", ICLR 2021).
 class MultiheadAttention {
@@ -45,6 +52,9 @@ class MultiheadAttention {
   MultiheadAttention(std::int64_t width, std::int64_t heads, const RandomFeatureConfig& features, Initializer& init);
   /// Linear layers as the framework makes them; logits are scaled by 1/√(channels of all heads together).
   MultiheadAttention(const AttentionWidths& widths, std::int64_t heads, Initializer& init);
+  /// Queries, keys and values without biases, as in the code of cambridge-mlg/tnp. One head of the layer's width has no
+  /// output layer.
+  MultiheadAttention(const HeadWidths& widths, Initializer& init);
 
   /// The mask that the queries will have; it must be the same for all of them where attention is linear.
   KeysValues project(const Tensor& context, const PrefixMask& mask = PrefixMask::all()) const {
@@ -55,6 +65,9 @@ class MultiheadAttention {
                      const PrefixMask& mask = PrefixMask::all()) const;
   /// queries (B, Nq, E) → (B, Nq, E), or (K · B, Nq, E)
   Tensor operator()(const Tensor& queries, const KeysValues& context, const PrefixMask& mask) const;
+
+  /// The layer from the attended values (B, Nq, H·D) on: (B, Nq, E).
+  Tensor combine(const Tensor& attended) const { return out.weight.value.defined() ? out(attended) : attended; }
 
   AttentionOptions options() const { return {.heads = heads_, .scale = scale_}; }
 

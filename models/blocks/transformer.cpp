@@ -10,6 +10,7 @@ namespace {
 
 MultiheadAttention attention_of_layer(const TransformerConfig& c, Initializer& init) {
   if (c.features) return MultiheadAttention(c.width, c.heads, *c.features, init);
+  if (c.head_width > 0) return MultiheadAttention(HeadWidths{c.width, c.heads, c.head_width}, init);
   if (c.attention_width == 0) return MultiheadAttention(c.width, c.heads, init);
   return MultiheadAttention({c.width, c.width, c.width, c.attention_width, c.width}, c.heads, init);
 }

@@ -19,13 +19,16 @@ struct TransformerConfig {
   NormPlacement norm = NormPlacement::post;
   double layer_norm_eps = 1e-5;
   std::int64_t attention_width = 0;  // of all heads together, which then scales logits; 0: `width`, and each head's
+  std::int64_t head_width = 0;       // of attention without biases of queries, keys and values; 0: as above
   bool gelu = false;                 // in the feed-forward network, instead of ReLU
   bool equal_layers = false;  // all layers start from the same weights, as copies in torch.nn.TransformerEncoder do
   bool final_norm = false;
   std::optional<RandomFeatureConfig> features{};  // makes attention linear
 
   /// Channels of keys and of values.
-  std::int64_t key_width() const { return attention_width > 0 ? attention_width : width; }
+  std::int64_t key_width() const {
+    return head_width > 0 ? heads * head_width : attention_width > 0 ? attention_width : width;
+  }
 };
 
 /// Attention and a feed-forward network, each with a residual connection and layer normalisation, before (pre) or

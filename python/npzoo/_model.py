@@ -192,7 +192,7 @@ class State:
         return Prediction(self._core.query(targets))
 
     def update(self, xc: ArrayLike, yc: ArrayLike, lengths: ArrayLike | None = None) -> State:
-        """Returns the state with more observed points. Models that stream need time for the new points alone.
+        """Returns the state with more observed points. Models that stream encode the new points alone.
 
         >>> import npzoo
         >>> state = npzoo.load("npzoo/gp-rbf").condition([[0.0]], [[0.5]])

@@ -127,8 +127,9 @@ inline std::vector<ModelCase> preset_models() {
       ModelSpec spec = model_spec(protocol, model);
       if (const auto pixels = spec.config.find("grid_size"); pixels != spec.config.end())
         pixels->second = std::int64_t{6};
-      for (const char* key : {"d_model", "d_ff", "d_inner", "dim_feedforward", "dim_hid", "dim_lat", "embed_hidden",
-                              "head_hidden", "num_latents", "width"})
+      for (const char* key :
+           {"d_model", "d_ff", "d_inner", "dec_width", "dim_feedforward", "dim_hid", "dim_lat", "embed_dim",
+            "embed_hidden", "feedforward_dim", "head_hidden", "num_latents", "width", "xy_width"})
         if (const auto width = spec.config.find(key); width != spec.config.end())
           width->second = std::min(std::get<std::int64_t>(width->second), kWidth);
       if (std::ranges::find(cases, spec, &ModelCase::spec) == cases.end())
@@ -147,10 +148,11 @@ inline std::vector<ModelCase> all_models() {
 }
 
 /// Whether what it predicts from a context does not depend on how the points are ordered, or how often they are given,
-/// beyond its law: not so where it draws from them (bootstrap_test.cpp has what holds then).
+/// beyond its law: not so where it draws from them (bootstrap_test.cpp has what holds then), or reads them in their
+/// order (inctnp_test.cpp).
 inline bool is_of_sets(const std::string& model) {
   const ModelInfo& info = model_info(model);
-  return !info.traits.resamples && info.takes == TaskForm::points;
+  return !info.traits.resamples && !info.traits.ordered && info.takes == TaskForm::points;
 }
 
 /// A model that adds noise to each of its points, without it: with it only the law of what is predicted has no order.

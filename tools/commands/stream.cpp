@@ -243,7 +243,7 @@ int run(const StreamCommand& c) {
 }  // namespace
 
 extern const CommandInfo stream_command = command<StreamCommand, add_flags, run>(
-    "Predict from a context that is read as it arrives, in constant memory.", CommandGroup::predict,
+    "Predict from a context that is read as it arrives.", CommandGroup::predict,
     "npzoo stream --checkpoint cnp:tnp/gp-rbf --context observed.csv --targets where.csv --out answers.csv");
 
 }  // namespace npzoo::tools
