@@ -1,5 +1,6 @@
 #include "npzoo/engine/memory.h"
 #include "npzoo/ops/masked_attention/blocks.h"
+#include "npzoo/ops/masked_attention/distance_tiles.h"
 
 namespace npzoo {
 
@@ -72,7 +73,7 @@ class Workspace {
 
   explicit Workspace(const AttentionForward<T>& p)
       : buffer_(static_cast<std::size_t>((3 * p.width + 2 * (p.value_width + kTileKeys) + 3 + padded<T>(p.width) +
-                                          padded<T>(p.value_width)) *
+                                          padded<T>(p.value_width) + p.biases.dims() + p.biases.columns()) *
                                          kLanes) *
                 sizeof(T)) {
     Carver<T> carve(reinterpret_cast<T*>(buffer_.data()));
@@ -88,6 +89,8 @@ class Workspace {
     visible = carve.take(1, kLanes);
     query_rows = carve.take(kLanes, p.width);
     d_out_rows = carve.take(kLanes, p.value_width);
+    places = carve.take(p.biases.dims(), kLanes);
+    d_biases = carve.take(p.biases.columns(), kLanes);
   }
 
   /// Memory for `size` sums over a span of queries, kept for the next call.
@@ -103,6 +106,8 @@ class Workspace {
   T *log2_sum, *mean;          // of a row: its log-sum-exp, and Σ weight · d_weight
   T* visible;                  // keys of a tile that a lane sees
   T *query_rows, *d_out_rows;  // (lanes, width)
+  T* places;                   // (coordinates of all biases, lanes)
+  T* d_biases;                 // (parameters of a head, lanes of a register)
   PackedHead<T> head;
 
  private:
@@ -112,12 +117,14 @@ class Workspace {
 /// Gradients of the keys and values of one head, in rows of whole registers.
 template <class T>
 struct KeyGradients {
-  KeyGradients(const AttentionForward<T>& p, T* memory) : d_k(memory), d_v(memory + p.keys * padded<T>(p.width)) {}
+  KeyGradients(const AttentionForward<T>& p, T* memory, double* of_biases)
+      : d_k(memory), d_v(memory + p.keys * padded<T>(p.width)), d_biases(of_biases) {}
   static std::int64_t size(const AttentionForward<T>& p) {
     return p.keys * (padded<T>(p.width) + padded<T>(p.value_width));
   }
 
   T *d_k, *d_v;
+  double* d_biases = nullptr;  // (parameters of a head), or null
 };
 
 /// Returns the last factor of the gradients of queries and keys. laplace_gradients has applied the scale already.
@@ -211,6 +218,7 @@ void prepare(const AttentionBackward<T>& b, const Block<T>& block, Workspace<T>&
   const T *q = p.q + block.query_offset(p, p.width), *d_out = b.d_out + block.query_offset(p, p.value_width);
   load_transposed(q, row, block.rows, p.width, query_factor(p), w.queries, lanes);
   load_transposed(d_out, value_row, block.rows, p.value_width, T(1), w.d_out, lanes);
+  load_places(p, block, w.places);
   load_transposed<T>(p.out + block.query_offset(p, p.value_width), value_row, block.rows, p.value_width, T(1), w.out,
                      lanes);
   if (p.score == AttentionScore::uniform || block.most == 0) std::fill_n(w.d_queries, p.width * lanes, T(0));
@@ -244,10 +252,12 @@ void attend_backward(const AttentionBackward<T>& b, const Block<T>& block, Works
     const bool begins = first % span == 0;
     const T* tile = at.keys + first * at.row;
     score_tile(p, block, tile, at.row, count, w.queries, w.weights);
+    add_biases(p, block, first, count, w.places, w.weights);
     gemm_tile::multiply_registers<T, gemm_tile::Start::zero>(
         count, block.vectors,
         {p.value_width, at.values + first * at.value_row, at.value_row, 1, w.d_out, lanes, w.d_scores, lanes});
     weigh(block, first, count, w);
+    if (d.d_biases) add_bias_gradients(p, block, first, count, w.places, w.d_scores, w.d_biases, d.d_biases);
     add_product(block, count, w.weights, d_out, padded_value_row, d.d_v + first * padded_value_row);
     if (p.score == AttentionScore::dot_product) {
       add_product(block, count, w.d_scores, queries, padded_row, d.d_k + first * padded_row);
@@ -272,7 +282,7 @@ void attend_backward(const AttentionBackward<T>& b, const Block<T>& block, Works
 /// and values.
 template <class T>
 void attend_backward(const AttentionBackward<T>& b, std::int64_t head, std::int64_t begin, std::int64_t end,
-                     Workspace<T>& w, T* key_gradients) {
+                     Workspace<T>& w, T* key_gradients, double* d_biases) {
   const AttentionForward<T>& p = b.forward;
   constexpr std::int64_t kRows = Block<T>::kMostLanes, kSpanRows = kSpanBlocks * kRows;
   const std::int64_t size = KeyGradients<T>::size(p);
@@ -289,7 +299,7 @@ void attend_backward(const AttentionBackward<T>& b, std::int64_t head, std::int6
     const std::int64_t span_end = min(span + kSpanRows, end);
     for (std::int64_t first = span; first < span_end; first += kRows)
       for_runs(p, Block<T>(p, head / p.heads, head % p.heads, first, min(kRows, span_end - first)), clean,
-               [&](const Block<T>& block) { attend_backward(b, block, w, KeyGradients<T>(p, sums)); });
+               [&](const Block<T>& block) { attend_backward(b, block, w, KeyGradients<T>(p, sums, d_biases)); });
     if (span > begin) add_span(sums, size, false, key_gradients);
   }
 }
@@ -317,6 +327,21 @@ void store_key_gradients(const AttentionBackward<T>& b, std::int64_t head, const
             b.d_v + key_offset(p, batch, h, p.value_width), p.heads * p.value_width);
 }
 
+/// Sums the parts (batch, heads, segments, columns) of the gradients of the biases.
+template <class T>
+void store_bias_gradients(const AttentionBackward<T>& b, const double* parts, std::int64_t segments) {
+  const AttentionForward<T>& p = b.forward;
+  const std::int64_t columns = p.biases.columns();
+  for (std::int64_t head = 0; head < p.heads; ++head)
+    for (std::int64_t column = 0; column < columns; ++column) {
+      double sum = 0;
+      for (std::int64_t batch = 0; batch < p.batch; ++batch)
+        for (std::int64_t s = 0; s < segments; ++s)
+          sum += parts[((batch * p.heads + head) * segments + s) * columns + column];
+      b.d_biases[head * columns + column] = static_cast<T>(sum);
+    }
+}
+
 /// Returns into how many parts the queries of a head are cut, each with its own copy (`bytes`) of the gradients of keys
 /// and values. The number depends on sizes alone, so that results are the same bits for any number of threads.
 std::int64_t segments_of_head(std::int64_t heads, std::int64_t blocks, std::int64_t bytes) {
@@ -339,6 +364,10 @@ void attention_backward(CpuContext<isa>& cpu, const AttentionBackward<T>& b) {
   const std::int64_t segment_rows = divide_up(blocks, segments) * kRows;
   const Buffer parts(static_cast<std::size_t>(segments > 1 ? heads * segments * size : 0) * sizeof(T));
   T* all_parts = reinterpret_cast<T*>(parts.data());
+  const std::int64_t columns = b.d_biases ? p.biases.columns() : 0;
+  const Buffer bias_parts(static_cast<std::size_t>(heads * segments * columns) * sizeof(double));
+  auto* of_biases = reinterpret_cast<double*>(bias_parts.data());
+  std::fill_n(of_biases, heads * segments * columns, 0.0);
   const std::int64_t flops = 5 * p.keys * min(segment_rows, p.queries) * (p.width + p.value_width);  // of one piece
   const std::int64_t chunk = max(min(kChunkFlops / max(flops, 1), heads * segments / kUnits), 1);
   cpu.parallel_for(heads * segments, chunk, [&](std::int64_t begin, std::int64_t end) {
@@ -347,10 +376,12 @@ void attention_backward(CpuContext<isa>& cpu, const AttentionBackward<T>& b) {
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t head = i / segments, first = i % segments * segment_rows;
       T* gradients = segments > 1 ? all_parts + i * size : reinterpret_cast<T*>(own.data());
-      attend_backward(b, head, min(first, p.queries), min(first + segment_rows, p.queries), workspace, gradients);
+      attend_backward(b, head, min(first, p.queries), min(first + segment_rows, p.queries), workspace, gradients,
+                      columns > 0 ? of_biases + i * columns : nullptr);
       if (segments == 1) store_key_gradients(b, head, gradients, 1);
     }
   });
+  if (columns > 0) store_bias_gradients(b, of_biases, segments);
   if (segments == 1) return;
   cpu.parallel_for(heads, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t head = begin; head < end; ++head)

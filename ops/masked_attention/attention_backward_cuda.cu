@@ -19,8 +19,9 @@ void clear(CudaContext<kGpu>& cuda, std::int64_t n, T* x) {
 
 template <class T, Gpu gpu>
 void attention_backward(CudaContext<gpu>& cuda, const AttentionBackward<T>& b) {
+  const bool plain = b.forward.biases.count == 0 && b.forward.scan_chunk == 0;
   if constexpr (sizeof(T) == 4)
-    if (matmul_precision() != Precision::float32 && attention_backward_on_tensor_cores(cuda, b)) return;
+    if (plain && matmul_precision() != Precision::float32 && attention_backward_on_tensor_cores(cuda, b)) return;
   AttentionBackward<T> simple = b;
   AttentionForward<T>& p = simple.forward;
   const std::int64_t rows = p.batch * p.heads * p.queries;
@@ -31,7 +32,7 @@ void attention_backward(CudaContext<gpu>& cuda, const AttentionBackward<T>& b) {
   }
   const Buffer buffer(static_cast<std::size_t>(rows) * sizeof(T), Device::cuda);
   auto* means = reinterpret_cast<T*>(buffer.data());
-  if (max(p.width, p.value_width) > kWidestTiling) return wide_gradients(cuda, simple, means);
+  if (!plain || max(p.width, p.value_width) > kWidestTiling) return wide_gradients(cuda, simple, means);
   attention_query_gradients(cuda, simple, means);
   attention_key_gradients(cuda, simple, static_cast<const T*>(means));
 }

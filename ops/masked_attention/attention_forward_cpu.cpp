@@ -1,5 +1,6 @@
 #include "npzoo/engine/memory.h"
 #include "npzoo/ops/masked_attention/blocks.h"
+#include "npzoo/ops/masked_attention/distance_tiles.h"
 
 namespace npzoo {
 
@@ -17,13 +18,16 @@ class Workspace {
   static constexpr std::int64_t kLanes = Block<T>::kMostLanes;
 
   explicit Workspace(const AttentionForward<T>& p)
-      : buffer_(static_cast<std::size_t>((p.width + 2 * (p.value_width + 1) + kTileKeys + 2) * kLanes) * sizeof(T)),
+      : buffer_(
+            static_cast<std::size_t>((p.width + 2 * (p.value_width + 1) + kTileKeys + 2 + p.biases.dims()) * kLanes) *
+            sizeof(T)),
         queries(reinterpret_cast<T*>(buffer_.data())),
         sums(queries + p.width * kLanes),
         earlier(sums + (p.value_width + 1) * kLanes),
         scores(earlier + (p.value_width + 1) * kLanes),
         top(scores + kTileKeys * kLanes),
-        visible(top + kLanes) {}
+        visible(top + kLanes),
+        places(visible + kLanes) {}
 
  private:
   Buffer buffer_;
@@ -35,6 +39,7 @@ class Workspace {
   T* scores;   // (keys of a tile, lanes)
   T* top;      // largest score so far
   T* visible;  // keys of a tile that a lane sees
+  T* places;   // (coordinates of all biases, lanes)
 };
 
 /// Turns a column of scores, one register wide, into weights relative to the new maximum. Returns the factor that
@@ -116,6 +121,13 @@ void add_tile(const AttentionForward<T>& p, const Block<T>& block, const HeadVie
     gemm_tile::multiply_registers<T, gemm_tile::Start::c>(p.value_width, block.vectors, product);
 }
 
+/// Adds the epsilons of `chunks` chunks of a scan to the sums of weights.
+template <class T>
+void end_chunks(std::int64_t chunks, std::int64_t lanes, T* totals) {
+  for (std::int64_t j = 0; chunks > 0 && j < lanes; j += Simd<T>::kLanes)
+    store(totals + j, load(totals + j) + static_cast<T>(kScanEpsilon) * static_cast<T>(chunks));
+}
+
 template <class T>
 void store_block(const AttentionForward<T>& p, const Block<T>& block, Workspace<T>& w) {
   const std::int64_t lanes = block.lanes();
@@ -136,22 +148,27 @@ void attend(const AttentionForward<T>& p, const Block<T>& block, Workspace<T>& w
   const HeadView<T> at(p, block.batch, block.head);
   load_transposed(p.q + block.query_offset(p, p.width), p.heads * p.width, block.rows, p.width, query_factor(p),
                   w.queries, lanes);
-  std::fill_n(w.top, lanes, -std::numeric_limits<T>::infinity());
+  load_places(p, block, w.places);
+  std::fill_n(w.top, lanes,
+              p.scan_chunk > 0 ? static_cast<T>(kLeastTop * kLog2E) : -std::numeric_limits<T>::infinity());
   if (block.most == 0) std::fill_n(w.sums, size, T(0));
 
-  const std::int64_t step = tile_step(block.most, kTileKeys), span = step * kSpanTiles;
+  const std::int64_t step = scan_step(p.scan_chunk, block.most, kTileKeys), span = step * kSpanTiles;
   for (std::int64_t first = 0; first < block.most; first += step) {
     const std::int64_t count = min(step, block.most - first);
     score_tile(p, block, at.keys + first * at.row, at.row, count, w.queries, w.scores);
+    add_biases(p, block, first, count, w.places, w.scores);
     if (first + count > block.least) {
       visible_in_tile(block, first, count, w.visible);
       hide(w.scores, count, lanes, w.visible);
     }
     add_tile(p, block, at, first, count, first % span == 0, first / span, w);
+    if (p.scan_chunk > 0 && (first + count) % p.scan_chunk == 0) end_chunks(1, lanes, w.sums + p.value_width * lanes);
     if (block.most > span && ((first + step) % span == 0 || first + step >= block.most))
       add_span(w.sums, size, first < span, w.earlier);
   }
   if (block.most > span) std::swap(w.sums, w.earlier);
+  end_chunks(chunks_behind(p, block.most), lanes, w.sums + p.value_width * lanes);
   store_block(p, block, w);
 }
 

@@ -195,6 +195,7 @@ void attend_any_width(CudaContext<kGpu>& cuda, const AttentionForward<double>& p
 
 template <class T, Gpu gpu>
 void attention_forward(CudaContext<gpu>& cuda, const AttentionForward<T>& p) {
+  if (p.biases.count > 0 || p.scan_chunk > 0) return attend_wide_rows(cuda, p);
   if constexpr (sizeof(T) == 4)
     if (matmul_precision() != Precision::float32 && attention_forward_on_tensor_cores(cuda, p)) return;
   AttentionForward<T> simple = p;

@@ -106,6 +106,14 @@ bool all_finite(const T* x, std::int64_t begin, std::int64_t end, std::int64_t s
   return divide_up(keys, max(divide_up(keys, largest), 1));
 }
 
+/// The same for a scan: tiles do not reach over the end of a chunk of keys. `chunk` is 0 for no scan.
+[[gnu::always_inline]] inline std::int64_t scan_step(std::int64_t chunk, std::int64_t keys, std::int64_t largest) {
+  if (chunk == 0 || keys <= chunk) return tile_step(keys, largest);
+  std::int64_t step = min(chunk, largest);
+  while (chunk % step != 0) --step;
+  return step;
+}
+
 /// A sum over many keys is taken in two levels: so many tiles are summed from zero, and their sum is added to that of
 /// the tiles before. Otherwise the rounding of a long sum would exceed its last terms.
 constexpr std::int64_t kSpanTiles = 128;

@@ -10,6 +10,9 @@ struct AttentionOptions {
   /// 0 stands for 1/√D with D the width of one head, for laplace for 1.
   double scale = 0;
   AttentionScore score = AttentionScore::dot_product;
+  /// Above 0: the weights are those of dl4bi's scan over chunks of so many keys, which differ from a softmax where all
+  /// scores of a row are far below 0 (see kScanEpsilon). A chunk without divisors near 64 is slow.
+  std::int64_t scan_chunk = 0;
 };
 
 /// Multi-head attention softmax(score(q, k)) v over the visible keys; heads are D consecutive channels each.

@@ -3,6 +3,8 @@
 
 namespace npzoo {
 
+void biased_attention_gradcheck_cases(GradcheckCases& cases);  // biased_attention_gradcheck.cpp
+
 namespace {
 
 struct AttentionSize {
@@ -51,6 +53,7 @@ void masked_attention_gradcheck_cases(GradcheckCases& cases) {
     add(cases, "masked_attention, " + kind + ", lengths", size,
         PrefixMask::lengths(Tensor::from<std::int64_t>({2}, {0, 4})), 3, 1, score);
   }
+  biased_attention_gradcheck_cases(cases);
 }
 
 }  // namespace npzoo

@@ -1,9 +1,11 @@
 #pragma once
 
-// Attention with heads of any width: a warp for each row. Sums stay in memory. Included by kernel sources only.
+// Attention with heads of any width, with biases and as a scan: a warp for each row. Sums stay in memory. Included by
+// kernel sources only.
 
+#include "npzoo/engine/cuda/column_sums.h"
 #include "npzoo/engine/memory.h"
-#include "npzoo/ops/masked_attention/tiles_cuda.h"
+#include "npzoo/ops/masked_attention/distance_cuda.h"
 
 namespace npzoo {
 
@@ -121,26 +123,30 @@ __global__ void __launch_bounds__(kWideWarps* kWarp) attend_wide_row(AttentionFo
   const std::int64_t visible = p.mask.visible(unit / p.heads, query, p.keys);
   const T* q = at.q.first + query * at.q.stride;
   const WideSums<T> sums(at.out.first + query * at.out.stride, at.out.width, row, spans);
-  T top = -infinity<T>(), total = 0, of_span = 0;
-  for (std::int64_t first = 0; first < visible; first += kWarp) {
-    const int count = visible_here(visible, first, kWarp);
+  const std::int64_t chunk = p.scan_chunk > 0 ? p.scan_chunk : visible;
+  T top = p.scan_chunk > 0 ? static_cast<T>(kLeastTop * kLog2E) : -infinity<T>(), total = 0, of_span = 0;
+  for (std::int64_t first = 0, count = 0; first < visible; first += count) {
+    count = min(std::int64_t{kWarp}, min(visible, (first / chunk + 1) * chunk) - first);
     T score = -infinity<T>(), before = top;
     for (int i = 0; i < count; ++i) {
       const T of_key = wide_score(p, q, at.k.first + (first + i) * at.k.stride);
       if (i == lane_id()) score = of_key;
-      top = maximum(of_key, top);
     }
+    if (p.biases.count > 0 && lane_id() < count)
+      score += static_cast<T>(kLog2E) * bias_of(p, unit, query, first + lane_id());
+    top = maximum(warp_max(score), top);
     const T shift = top == -infinity<T>() ? T(0) : top, weight = exponential2(score - shift);
     const T factor = exponential2(before - shift);
     of_span = of_span * factor + warp_sum(weight);
     total *= factor;
     if (factor != 1) sums.scale(factor);
-    wide_add(at.v, first, count, weight, true, static_cast<const T*>(nullptr), sums.span);
+    if (p.scan_chunk > 0 && (first + count) % chunk == 0) of_span += static_cast<T>(kScanEpsilon);
+    wide_add(at.v, first, static_cast<int>(count), weight, true, static_cast<const T*>(nullptr), sums.span);
     if (!sums.end_points(first, visible)) continue;
     total += of_span;
     of_span = 0;
   }
-  total += of_span;
+  total += of_span + static_cast<T>(kScanEpsilon) * static_cast<T>(chunks_behind(p, visible));
   sums.scale(total == 0 ? T(0) : 1 / total);
   if (p.log2_sum && lane_id() == 0) p.log2_sum[row] = log2_of_sum(top, total);
 }
@@ -153,25 +159,33 @@ void attend_wide_rows(CudaContext<kGpu>& cuda, const AttentionForward<T>& p) {
          reinterpret_cast<T*>(spans.data()));
 }
 
-/// Weight of a pair and the gradient of its score.
+/// A pair whose products a warp has computed, and which one lane finishes.
 template <class T>
 struct WidePair {
-  T weight, d_score;
+  T score = 0, d_weight = 0;
+
+  /// Adds the biases and returns the weight; `d_score` is the gradient of the score.
+  __device__ T weigh(const AttentionForward<T>& p, std::int64_t unit, std::int64_t query, std::int64_t key, T mean,
+                     T& d_score) const {
+    const T log2_sum = p.log2_sum[unit * p.queries + query];
+    const T biased = p.biases.count > 0 ? score + static_cast<T>(kLog2E) * bias_of(p, unit, query, key) : score;
+    const T weight = exponential2(biased - (log2_sum == -infinity<T>() ? infinity<T>() : log2_sum));
+    d_score = weight * (d_weight - mean);
+    return weight;
+  }
 };
 
 template <class T>
-__device__ __forceinline__ WidePair<T> wide_pair(const AttentionBackward<T>& b, const T* q, const T* k, const T* v,
-                                                 const T* d_out, T log2_sum, T mean) {
-  const AttentionForward<T>& p = b.forward;
-  const T score = wide_score(p, q, k);
-  const T d_weight = wide_product(v, d_out, static_cast<int>(p.value_width));
-  const T weight = exponential2(score - (log2_sum == -infinity<T>() ? infinity<T>() : log2_sum));
-  return {weight, weight * (d_weight - mean)};
+__device__ __forceinline__ WidePair<T> wide_pair(const AttentionForward<T>& p, const T* q, const T* k, const T* v,
+                                                 const T* d_out) {
+  return {wide_score(p, q, k), wide_product(v, d_out, static_cast<int>(p.value_width))};
 }
 
-/// d_q of one row, and Σ out · d_out less the gradient of its log-sum-exp.
+/// d_q of one row, and Σ out · d_out less the gradient of its log-sum-exp. `bias_rows` is (batch, queries, heads,
+/// columns of the biases): the gradients of their parameters from one row each; null if nobody needs them.
 template <class T>
-__global__ void __launch_bounds__(kWideWarps* kWarp) wide_query_gradient(AttentionBackward<T> b, T* means, T* spans) {
+__global__ void __launch_bounds__(kWideWarps* kWarp)
+    wide_query_gradient(AttentionBackward<T> b, T* means, T* spans, T* bias_rows) {
   const AttentionForward<T>& p = b.forward;
   const std::int64_t row = wide_row();
   if (row >= p.batch * p.heads * p.queries) return;
@@ -184,16 +198,23 @@ __global__ void __launch_bounds__(kWideWarps* kWarp) wide_query_gradient(Attenti
   const T mean =
       wide_product(at.out.first + query * at.out.stride, d_out, at.out.width) - (b.d_log_sum ? b.d_log_sum[row] : T(0));
   if (lane_id() == 0) means[row] = mean;
+  const std::int64_t columns = p.biases.columns();
+  T* of_biases = bias_rows + ((unit / p.heads * p.queries + query) * p.heads + unit % p.heads) * columns;
+  if (bias_rows) wide_clear(of_biases, static_cast<int>(columns));
+  __syncwarp();
   const bool laplace = p.score == AttentionScore::laplace;
   const WideSums<T> sums(d_q, at.q.width, row, spans);
   for (std::int64_t first = 0; first < visible; first += kWarp) {
     const int count = visible_here(visible, first, kWarp);
     T d_score = 0;
+    WidePair<T> own;
     for (int i = 0; i < count; ++i) {
-      const auto pair = wide_pair(b, q, at.k.first + (first + i) * at.k.stride, at.v.first + (first + i) * at.v.stride,
-                                  d_out, p.log2_sum[row], mean);
-      if (i == lane_id()) d_score = pair.d_score;
+      const auto pair =
+          wide_pair(p, q, at.k.first + (first + i) * at.k.stride, at.v.first + (first + i) * at.v.stride, d_out);
+      if (i == lane_id()) own = pair;
     }
+    if (lane_id() < count) own.weigh(p, unit, query, first + lane_id(), mean, d_score);
+    if (bias_rows) add_bias_slopes(p, unit, query, first + lane_id(), d_score, of_biases);
     wide_add(at.k, first, count, d_score, true, laplace ? q : nullptr, sums.span);
     sums.end_points(first, visible);
   }
@@ -219,17 +240,19 @@ __global__ void __launch_bounds__(kWideWarps* kWarp)
     const int count = visible_here(p.queries, first, kWarp);
     const bool sees = lane_id() < count && p.mask.visible(unit / p.heads, first + lane_id(), p.keys) > key;
     const bool any = __any_sync(kAllLanes, sees);
-    WidePair<T> own{};
+    WidePair<T> own;
     for (int i = 0; any && i < count; ++i) {
       if (!__shfl_sync(kAllLanes, static_cast<int>(sees), i)) continue;
-      const std::int64_t query = first + i, at_row = unit * p.queries + query;
-      const auto pair = wide_pair(b, at.q.first + query * at.q.stride, k, v, d_out.first + query * d_out.stride,
-                                  p.log2_sum[at_row], means[at_row]);
+      const std::int64_t query = first + i;
+      const auto pair = wide_pair(p, at.q.first + query * at.q.stride, k, v, d_out.first + query * d_out.stride);
       if (i == lane_id()) own = pair;
     }
     if (any) {
-      wide_add(d_out, first, count, own.weight, sees, static_cast<const T*>(nullptr), of_v.span);
-      wide_add(at.q, first, count, own.d_score, sees, laplace ? k : nullptr, of_k.span);
+      const std::int64_t query = first + lane_id();
+      T weight = 0, d_score = 0;
+      if (sees) weight = own.weigh(p, unit, query, key, means[unit * p.queries + query], d_score);
+      wide_add(d_out, first, count, weight, sees, static_cast<const T*>(nullptr), of_v.span);
+      wide_add(at.q, first, count, d_score, sees, laplace ? k : nullptr, of_k.span);
     }
     of_v.end_points(first, p.queries);
     of_k.end_points(first, p.queries);
@@ -237,15 +260,29 @@ __global__ void __launch_bounds__(kWideWarps* kWarp)
   wide_scale(d_k, at.k.width, static_cast<T>(p.scale));
 }
 
+/// Visits rows of numbers, to add up their columns.
+template <class T>
+struct RowsToSum {
+  const T* rows;
+  std::int64_t width;
+
+  __device__ T read(std::int64_t row, std::int64_t column) const { return rows[row * width + column]; }
+  __device__ void add(std::int64_t, std::int64_t, T x, T (&sums)[1][1]) const { sums[0][0] += x; }
+};
+
 template <class T>
 void wide_gradients(CudaContext<kGpu>& cuda, const AttentionBackward<T>& b, T* means) {
   const AttentionForward<T>& p = b.forward;
   const auto blocks = [&p](std::int64_t points) { return divide_up(p.batch * p.heads * points, kWideWarps); };
-  const std::int64_t heads = p.batch * p.heads;
+  const std::int64_t heads = p.batch * p.heads, columns = b.d_biases ? p.heads * p.biases.columns() : 0;
   {
+    const Buffer bias_buffer(static_cast<std::size_t>(p.batch * p.queries * columns) * sizeof(T), Device::cuda);
+    T* bias_rows = columns > 0 ? reinterpret_cast<T*>(bias_buffer.data()) : nullptr;
     const Buffer spans = span_memory<T>(heads * p.queries, p.width, p.keys);
     launch(cuda, "attention_d_q_wide", wide_query_gradient<T>, blocks(p.queries), kWideWarps * kWarp, 0, b, means,
-           reinterpret_cast<T*>(spans.data()));
+           reinterpret_cast<T*>(spans.data()), bias_rows);
+    visit_and_sum<T, 1, 1>(cuda, "attention_d_biases", p.batch * p.queries, columns, RowsToSum<T>{bias_rows, columns},
+                           ColumnSums<T, 1>{{b.d_biases}});
   }
   const Buffer of_k = span_memory<T>(heads * p.keys, p.width, p.queries),
                of_v = span_memory<T>(heads * p.keys, p.value_width, p.queries);

@@ -89,6 +89,17 @@ void add_attention(Collector& cases) {
       cases.add("masked_attention, lengths", with(counts), [score](const Inputs& in) {
         return masked_attention(in[0], in[1], in[2], PrefixMask::lengths(in[3]), {.heads = 2, .score = score});
       });
+    cases.add("biased_attention, places and lengths",
+              {inputs[0], inputs[1], inputs[2], cases.normal({2, 6, 2}), cases.normal({2, 5, 2}),
+               cases.positive({2, 3}), cases.normal({2}), counts},
+              [](const Inputs& in) {
+                const DistanceBias biases[] = {
+                    {BiasForm::rbf, DistanceKind::euclidean, in[3], in[4], in[5], in[5], {}},
+                    {BiasForm::exponential, DistanceKind::great_circle, in[3], in[4], in[5], in[5], {}},
+                    {BiasForm::scalar, DistanceKind::euclidean, in[3], in[4], in[6], {}, {}}};
+                return biased_attention(in[0], in[1], in[2], PrefixMask::lengths(in[7]), {.heads = 2, .scan_chunk = 2},
+                                        biases);
+              });
     cases.add("attention_weights", with(counts), [](const Inputs& in) {
       return attention_weights(in[0], in[1], PrefixMask::lengths(in[3]), {.heads = 2});
     });
