@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <vector>
 
 namespace npzoo {
 
@@ -54,6 +56,7 @@ Tensor Initializer::linear_weight(std::int64_t out, std::int64_t in) {
     case Framework::torch: return uniform({out, in}, inverse_sqrt(in));
     case Framework::flax: return truncated_normal({out, in}, inverse_sqrt(in));
     case Framework::tensorflow: return xavier_uniform(out, in, out, in);
+    case Framework::flax_orthogonal: return orthogonal(out, in);
   }
   fail("[init] unknown framework");
 }
@@ -67,7 +70,8 @@ Tensor Initializer::convolution_weight(const Shape& shape, std::optional<std::in
   const std::int64_t taps = shape.with(-1, 1).with(-2, 1).numel(), fan = fan_in.value_or(inputs);
   switch (framework_) {
     case Framework::torch: return uniform(shape, inverse_sqrt(fan));
-    case Framework::flax: return truncated_normal(shape, inverse_sqrt(fan));
+    case Framework::flax:
+    case Framework::flax_orthogonal: return truncated_normal(shape, inverse_sqrt(fan));
     case Framework::tensorflow: return uniform(shape, std::sqrt(6.0) * inverse_sqrt(fan + taps * out));
   }
   fail("[init] unknown framework");
@@ -80,6 +84,33 @@ Tensor Initializer::xavier_normal(const Shape& shape, std::int64_t fan_in, std::
 
 Tensor Initializer::xavier_uniform(std::int64_t out, std::int64_t in, std::int64_t fan_out, std::int64_t fan_in) {
   return uniform({out, in}, std::sqrt(6.0) * inverse_sqrt(fan_in + fan_out));
+}
+
+Tensor Initializer::orthogonal(std::int64_t out, std::int64_t in) {
+  const Tensor drawn = standard_normal({out, in});
+  if (!drawn_) return drawn;
+  // Gram–Schmidt in double, twice for each vector, which keeps the distribution uniform over rotations.
+  Tensor result = drawn.to(Device::cpu);
+  const auto x = result.values<float>();
+  const std::int64_t length = std::max(out, in), count = std::min(out, in);
+  const std::int64_t step = in >= out ? 1 : in, stride = in >= out ? in : 1;  // within a vector, and between vectors
+  std::vector<double> done(static_cast<std::size_t>(count * length));
+  for (std::int64_t i = 0; i < count; ++i) {
+    double* own = done.data() + i * length;
+    for (std::int64_t c = 0; c < length; ++c) own[c] = static_cast<double>(x[i * stride + c * step]);
+    for (int round = 0; round < 2; ++round)
+      for (std::int64_t j = 0; j < i; ++j) {
+        const double* other = done.data() + j * length;
+        const double along = std::inner_product(own, own + length, other, 0.0);
+        for (std::int64_t c = 0; c < length; ++c) own[c] -= along * other[c];
+      }
+    const double norm = std::sqrt(std::inner_product(own, own + length, own, 0.0));
+    for (std::int64_t c = 0; c < length; ++c) {
+      own[c] /= norm;
+      x[i * stride + c * step] = static_cast<float>(own[c]);
+    }
+  }
+  return result.to(default_device());
 }
 
 Tensor Initializer::standard_normal(const Shape& shape) {

@@ -9,7 +9,8 @@
 namespace npzoo {
 
 /// The framework whose defaults a model starts from: published figures depend on them.
-enum class Framework : std::uint8_t { torch, flax, tensorflow };
+/// The last is Flax whose linear layers start from orthogonal matrices, as the later models of dl4bi.
+enum class Framework : std::uint8_t { torch, flax, tensorflow, flax_orthogonal };
 
 /// The source of initial weights, and the largest number of them. A model from an untrusted file must not be larger
 /// than the file.
@@ -34,7 +35,8 @@ class Initializer {
   bool drawn() const { return drawn_; }
 
   /// Weight (out, in) of a linear layer as the framework makes it by default: torch U(±1/√in) (Kaiming uniform with
-  /// a = √5), flax the truncated normal of variance 1/in (LeCun), tensorflow `xavier_uniform`.
+  /// a = √5), flax the truncated normal of variance 1/in (LeCun), tensorflow `xavier_uniform`, flax_orthogonal
+  /// `orthogonal`.
   Tensor linear_weight(std::int64_t out, std::int64_t in);
   /// Its bias (out): torch U(±1/√in), the others zeros.
   Tensor linear_bias(std::int64_t out, std::int64_t in);
@@ -47,6 +49,9 @@ class Initializer {
   /// U(±√(6 / (fan_in + fan_out))) of shape (out, in) (Glorot and Bengio). The fans may be those of a larger matrix
   /// that this one is a block of.
   Tensor xavier_uniform(std::int64_t out, std::int64_t in, std::int64_t fan_out, std::int64_t fan_in);
+  /// A random matrix (out, in) whose rows, or columns if there are fewer of these, are orthogonal and of length 1
+  /// (Saxe et al., "Exact solutions to the nonlinear dynamics of learning in deep linear neural networks", 2014).
+  Tensor orthogonal(std::int64_t out, std::int64_t in);
   /// U(±bound), whatever the framework.
   Tensor uniform(const Shape& shape, double bound);
   /// N(0, 1), whatever the framework.

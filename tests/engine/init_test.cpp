@@ -54,6 +54,29 @@ TEST_CASE("init: linear layers as flax makes them") {
   CHECK(doubles(init.linear_bias(3, 100)) == std::vector<double>{0, 0, 0});
 }
 
+TEST_CASE("init: orthogonal matrices") {
+  Initializer init(Framework::flax_orthogonal, {.seed = 1});
+  for (const Shape& shape : {Shape{5, 40}, Shape{40, 5}, Shape{7, 7}, Shape{1, 3}}) {
+    const Tensor x = init.linear_weight(shape[0], shape[1]);
+    REQUIRE(x.shape() == shape);
+    const bool rows = shape[0] <= shape[1];
+    const std::int64_t count = std::min(shape[0], shape[1]), length = std::max(shape[0], shape[1]);
+    const auto values = doubles(x);
+    const auto at = [&](std::int64_t i, std::int64_t c) { return values[rows ? i * length + c : c * count + i]; };
+    for (std::int64_t i = 0; i < count; ++i)
+      for (std::int64_t j = 0; j <= i; ++j) {
+        double product = 0;
+        for (std::int64_t c = 0; c < length; ++c) product += at(i, c) * at(j, c);
+        CHECK(std::abs(product - (i == j ? 1 : 0)) <= 1e-6);
+      }
+  }
+  // Elements of random directions have mean 0 and variance 1 / length.
+  const Summary s = summary(init.orthogonal(100, 1000));
+  CHECK(std::abs(s.mean) <= 0.02 / std::sqrt(1000.0));
+  CHECK(s.deviation == doctest::Approx(1 / std::sqrt(1000.0)).epsilon(0.01));
+  CHECK(doubles(init.linear_bias(3, 100)) == std::vector<double>{0, 0, 0});
+}
+
 TEST_CASE("init: linear layers as tensorflow makes them") {
   Initializer init(Framework::tensorflow, {.seed = 1});
   const double limit = std::sqrt(6.0 / 1100);
