@@ -14,6 +14,7 @@ namespace npzoo {
 
 class Draws;
 class Model;
+class Prediction;
 class RecordedTensors;
 struct ContextState;
 struct Task;
@@ -34,13 +35,14 @@ struct AuthorsPlace {
   AuthorsLayout layout = AuthorsLayout::same;
 };
 
-/// The optimiser of the updates that were recorded as "adam".
+/// The optimiser of recorded updates.
 struct RecordedAdam {
   const char* name = "adam";
   double lr = 5e-4;
   double weight_decay = 0;  // added to the gradient
   double epsilon = 1e-8;
-  double penalty = 0;  // half of it times the squares of all their parameters is part of the loss
+  double clip_epsilon = 0;  // added to the norm that gradients are divided by, as PyTorch does
+  double penalty = 0;       // half of it times the squares of all their parameters is part of the loss
 };
 
 /// Code of a model's authors from which runs have been recorded, and how it compares with ours.
@@ -68,9 +70,13 @@ struct AuthorsCode {
   /// Returns the recorded parts of a prediction besides its moments and densities, in training and in evaluation, with
   /// the numbers drawn there; null: none. Padded targets of (B, Nt, …) are not compared.
   NamedTensors (*outputs)(const Model& model, const Task& task, Draws& draws, bool training) = nullptr;
-  /// Returns recorded quantities of other kinds by their whole names, computed on the recorded task without a recording
-  /// of operations; null: none. Those that a recording lacks are not compared.
-  NamedTensors (*others)(const Model& model, const Task& task, const RecordedTensors& recorded) = nullptr;
+  /// The optimiser of the updates that were recorded as "adamw", whose gradients are clipped to the norm 0.5.
+  RecordedAdam adamw{.name = "adamw", .lr = 5e-4, .weight_decay = 0.01, .clip_epsilon = 1e-6};
+  /// Returns further recorded quantities of an evaluation by their full names, such as states of layers, computed on
+  /// the recorded task without a recording of operations; null: none. Those that a recording lacks are not compared,
+  /// nor is padding.
+  NamedTensors (*others)(const Model& model, const Task& task, const Prediction& prediction,
+                         const RecordedTensors& recorded) = nullptr;
   /// The recorded draws, (K, N), are the same for each task of the batch.
   bool draws_for_all_tasks = false;
 };

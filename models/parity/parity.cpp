@@ -21,7 +21,7 @@ namespace npzoo {
 
 namespace {
 
-constexpr double kTolerance = 1e-10, kAdamTolerance = 1e-9, kFloatTolerance = 2e-6;
+constexpr double kTolerance = 1e-10, kAdamTolerance = 1e-9, kFloatTolerance = 2e-6, kAdamwClip = 0.5;
 constexpr double kRounding = 1e-14;           // of the largest gradient
 constexpr std::int64_t kMostUpdates = 1'000;  // recordings have 10
 const std::string kLoss = "train.loss", kEvaluation = "eval.random.", kTraining = "random.";
@@ -74,13 +74,14 @@ class Comparison {
         for (const char* kind_of : {"eval.", "train."}) quantities_.add_if_recorded(kind_of + name, ours);
     }
     densities(*state, *p);
+    if (record_.has("eval.shifted.mean")) shifted();
     if (const auto* joint = dynamic_cast<const JointGaussian*>(p.get()))
       task_.target_lengths.defined() ? leading_factors() : joint_gaussian(*joint, draws);
     record_.drawn(kEvaluation, draws.calls());
     if (const auto* sequence = dynamic_cast<const Autoregressive*>(p.get())) teacher_forced(*sequence, *p);
     if (record_.authors().others == nullptr) return;
-    for (const auto& [name, ours] : record_.authors().others(*model_, task_, record_.tensors()))
-      quantities_.add_if_recorded(name, ours);
+    for (const auto& [name, ours] : record_.authors().others(*model_, task_, *p, record_.tensors()))
+      quantities_.add_real(name, ours, task_.target_weights);
   }
 
   void loss_and_gradients() {
@@ -104,25 +105,10 @@ class Comparison {
   }
 
   /// Ten updates, which change the model.
-  void adam() {
-    const RecordedAdam& adam = record_.authors().adam;
-    OptimiserConfig config{
-        .kind = optimiser_kind(adam.name), .lr = adam.lr, .beta1 = 0.9, .beta2 = 0.999, .epsilon = adam.epsilon};
-    config.weight_decay = adam.weight_decay;
-    updates("adam", config, 0);
-  }
-
+  void adam() { updates("adam", record_.authors().adam, 0); }
+  void adamw() { updates("adamw", record_.authors().adamw, kAdamwClip); }
   /// The same by the optimiser of TNP-KR's authors.
-  void yogi() {
-    updates("yogi", {.kind = OptimiserKind::yogi, .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-3}, 3);
-  }
-
-  /// The same by the optimiser of cambridge-mlg/tnp and those who built on it.
-  void adamw() {
-    OptimiserConfig config{.kind = OptimiserKind::adamw, .lr = 5e-4, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8};
-    config.weight_decay = 0.01;
-    updates("adamw", config, 0.5, 1e-6);
-  }
+  void yogi() { updates("yogi", {.name = "yogi", .lr = 1e-3, .epsilon = 1e-3}, 3); }
 
   /// A context in two parts: after the first, after the second, and both at once.
   void states() {
@@ -173,8 +159,9 @@ class Comparison {
     }
   }
 
-  /// `clip_norm` is that of the gradients, 0 for none. PyTorch adds `clip_epsilon` to the norm that it divides by.
-  void updates(const std::string& kind, const OptimiserConfig& config, double clip_norm, double clip_epsilon = 0) {
+  /// `clip_norm` is that of the gradients, 0 for none.
+  void updates(const std::string& kind, const RecordedAdam& recorded, double clip_norm) {
+    const OptimiserConfig config = optimiser_of(recorded);
     const std::int64_t count = record_.tensors().floats(kind + ".losses", {RecordedTensors::kAny}).dim(0);
     check(count <= kMostUpdates, "[parity] {}: '{}.losses' has {} updates, expected 1 to {}", record_.path(), kind,
           count, kMostUpdates);
@@ -187,8 +174,8 @@ class Comparison {
       const Tensor loss = record_step(tape, start);
       losses.data<double>()[step] = loss.item();
       const Grads& grads = tape.backward(loss);
-      const double norm = clip_epsilon > 0 ? norm_of(grads, parameters_) : 1;
-      optimiser.step(grads, config.lr, clip_norm * norm / (norm + clip_epsilon));
+      const double norm = recorded.clip_epsilon > 0 ? norm_of(grads, parameters_) : 1;
+      optimiser.step(grads, config.lr, clip_norm * norm / (norm + recorded.clip_epsilon));
       norms.data<double>()[step] = optimiser.gradient_norm();
     }
     quantities_.add(kind + ".losses", losses, kAdamTolerance);
@@ -219,6 +206,16 @@ class Comparison {
     add_outputs("train.", kTraining, true);
   }
 
+  /// The prediction when all inputs are shifted.
+  void shifted() {
+    const std::vector<double> by = record_.shift(task_.xc.dim(2));
+    const Tensor shift = Tensor::from<double>({1, 1, task_.xc.dim(2)}, by).to(task_.xc.dtype()).to(default_device());
+    Draws draws = record_.draws(kEvaluation);
+    const auto state =
+        model_->condition({npzoo::add(task_.xc, shift), task_.yc, task_.lengths}, draws, record_.evaluation_samples());
+    add_moments("eval.shifted.", *model_->query(*state, npzoo::add(task_.xt, shift)));
+  }
+
   /// Compares the densities of each target by itself, of all together, and their reductions in the authors' code.
   void densities(const ContextState& state, const Prediction& p) {
     if (model_info(record_.spec().name).density == Density::joint) {
@@ -231,7 +228,7 @@ class Comparison {
       return;
     }
     const Tensor own = in_double(p.log_likelihood(task_.yt));
-    if (record_.has("eval.nll")) quantities_.add("eval.nll", scalar(-mean_by_channel(p.marginals(), task_)));
+    if (record_.has("eval.nll")) quantities_.add("eval.nll", scalar(-mean_by_channel(p, task_)));
     quantities_.add_if_recorded("eval.tar_ll", scalar(mean_of(own)));
     quantities_.add_if_recorded("eval.ll", scalar(mean_of(own)));
     for (const char* name : {"eval.loglik", "train.loglik"})

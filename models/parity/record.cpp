@@ -1,6 +1,7 @@
 #include "npzoo/models/parity/record.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "npzoo/engine/io/json.h"
@@ -253,6 +254,16 @@ std::int64_t Record::first_points() const {
   check(count != nullptr && 0 < *count && *count <= task_.xc.dim(1),
         "[parity] {}: 'first' in the run must be a number of context points, 1 to {}", path_, task_.xc.dim(1));
   return *count;
+}
+
+std::vector<double> Record::shift(std::int64_t dims) const {
+  const nlohmann::json run = parse_json(metadata_.at("run"), tensors_.where() + ": the run");
+  const auto found = run.find("shift");
+  const auto is_number = [](const nlohmann::json& x) { return x.is_number() && std::isfinite(x.get<double>()); };
+  check(found != run.end() && found->is_array() && static_cast<std::int64_t>(found->size()) == dims &&
+            std::ranges::all_of(*found, is_number),
+        "[parity] {}: 'shift' in the run must be {} numbers", path_, dims);
+  return found->get<std::vector<double>>();
 }
 
 Tensor Record::of_parameter(const std::string& kind, const NamedParameter& ours) const {

@@ -52,6 +52,9 @@ class Record {
   /// Context points of the first of two parts, if a run was continued; else 0.
   std::int64_t first_points() const;
 
+  /// What was added to all inputs before a second evaluation, one number for each of `dims` columns.
+  std::vector<double> shift(std::int64_t dims) const;
+
   /// Returns the authors' recording for one of our parameters. `kind` is param, grad, adam.final or buffer. Zeros for
   /// the gradient of a parameter that their objective does not depend on.
   Tensor of_parameter(const std::string& kind, const NamedParameter& ours) const;

@@ -42,6 +42,32 @@ double mean_of(const Tensor& x) {
 
 Tensor scalar(double value) { return Tensor::full({}, value, DType::float64); }
 
+OptimiserConfig optimiser_of(const RecordedAdam& recorded) {
+  OptimiserConfig config{.kind = optimiser_kind(recorded.name),
+                         .lr = recorded.lr,
+                         .beta1 = 0.9,
+                         .beta2 = 0.999,
+                         .epsilon = recorded.epsilon};
+  config.weight_decay = recorded.weight_decay;
+  return config;
+}
+
+double mean_by_channel(const Prediction& p, const Task& task) {
+  const Marginals m = p.marginals();
+  const std::int64_t batch = task.yt.dim(0), channels = task.yt.dim(2), values = task.yt.dim(1) * channels;
+  const Shape each_alone{m.mean.dim(0), batch, values, 1};
+  const Marginals alone{reshape(m.mean, each_alone), reshape(m.std, each_alone)};
+  const Tensor each = log_likelihood(alone, reshape(task.yt, {batch, values, 1}));  // (B, Nt · Dy)
+  const Tensor weights = in_double(task.target_weights);                            // (B, Nt)
+  double sum = 0, count = 0;
+  for (std::int64_t i = 0; i < each.numel(); ++i) {
+    const double weight = weights.data<double>()[i / channels];
+    sum += weight * each.data<double>()[i];
+    count += weight;
+  }
+  return sum / count;
+}
+
 Tensor as_recorded(const Tensor& ours, const Shape& theirs) {
   const std::int64_t count = ours.dim(0), batch = ours.dim(1), row = ours.numel() / (count * batch);
   if (count == 1) return theirs == Shape{batch, row} ? in_double(ours).view(theirs) : ours;
@@ -158,21 +184,6 @@ double norm_of(const Grads& grads, std::span<const NamedParameter> parameters) {
     for (const double each : gradient.values<double>()) squares += each * each;
   }
   return std::sqrt(squares);
-}
-
-double mean_by_channel(const Marginals& m, const Task& task) {
-  const std::int64_t batch = task.yt.dim(0), channels = task.yt.dim(2), values = task.yt.dim(1) * channels;
-  const Shape each_alone{m.mean.dim(0), batch, values, 1};
-  const Marginals alone{reshape(m.mean, each_alone), reshape(m.std, each_alone)};
-  const Tensor each = log_likelihood(alone, reshape(task.yt, {batch, values, 1}));  // (B, Nt · Dy)
-  const Tensor weights = in_double(task.target_weights);                            // (B, Nt)
-  double sum = 0, count = 0;
-  for (std::int64_t i = 0; i < each.numel(); ++i) {
-    const double weight = weights.data<double>()[i / channels];
-    sum += weight * each.data<double>()[i];
-    count += weight;
-  }
-  return sum / count;
 }
 
 }  // namespace npzoo

@@ -4,8 +4,10 @@
 
 #include "npzoo/datasets/task.h"
 #include "npzoo/engine/module.h"
+#include "npzoo/engine/optim/optimiser.h"
 #include "npzoo/engine/tape.h"
 #include "npzoo/engine/tensor.h"
+#include "npzoo/models/parity/authors.h"
 #include "npzoo/models/predictions/joint_gaussian.h"
 
 namespace npzoo {
@@ -20,6 +22,12 @@ double difference(const Tensor& ours, const Tensor& theirs);
 Tensor in_double(const Tensor& x);
 double mean_of(const Tensor& x);
 Tensor scalar(double value);
+
+/// The optimiser of recorded updates.
+OptimiserConfig optimiser_of(const RecordedAdam& recorded);
+
+/// Mean log-density over a task's real targets and channels, each of which is a mixture by itself.
+double mean_by_channel(const Prediction& p, const Task& task);
 
 /// Functions (K, B, N, D) in the form in which they were recorded: (B·K, N, D), row b·K + k, or of one function
 /// (B, N·D). In any other shape as they are.
@@ -49,8 +57,5 @@ Tensor split_into_heads(const Tensor& x, std::int64_t heads);
 
 /// √(Σ ‖gradient‖²) over all parameters.
 double norm_of(const Grads& grads, std::span<const NamedParameter> parameters);
-
-/// Mean log-density of real targets and channels, each of which is a mixture by itself.
-double mean_by_channel(const Marginals& m, const Task& task);
 
 }  // namespace npzoo

@@ -152,7 +152,8 @@ class RunOfIncTnp {
 
 }  // namespace
 
-NamedTensors recorded_inctnp(const Model& model, const Task& task, const RecordedTensors& recorded) {
+NamedTensors recorded_inctnp(const Model& model, const Task& task, const Prediction& /*prediction*/,
+                             const RecordedTensors& recorded) {
   const RunOfIncTnp run(dynamic_cast<const IncTnp&>(model), task);
   NamedTensors all;
   run.training(all);
