@@ -10,7 +10,7 @@ namespace npzoo {
 
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 
 /// The number at so many steps behind the last one; between steps it is interpolated.
 double at_step(std::span<const double> path, double last, double ahead) {
@@ -123,7 +123,7 @@ std::vector<BaselineScores> score_end_methods(const TableQuestion& q, std::span<
   if (q.truth.empty() || ends.empty()) return all;
   for (const EndMethod method : kPlainEndMethods) {
     BaselineScores& scores = all.emplace_back(BaselineScores{std::string(name_of(method)), {}});
-    const std::vector<double> none(q.truth[0].size(), kNan);
+    const std::vector<double> none(q.truth[0].size(), kNoValue);
     std::vector<PredictedColumn> columns(q.y.size(), {none, none, {}, {}, none, none});
     std::vector<std::vector<double>> truth(q.y.size(), none);  // behind the ends
     for (const TableEnd& end : ends)
