@@ -32,6 +32,14 @@ class Mlp {
     return h;
   }
 
+  /// The same with another function between the layers.
+  template <class F>
+  Tensor with(F between, const Tensor& x) const {
+    Tensor h = x;
+    for (std::size_t i = 0; i < layers.size(); ++i) h = layers[i](i == 0 ? h : between(h));
+    return h;
+  }
+
   void visit(ModuleVisitor& visitor) { visitor("layers", layers); }
 
   std::vector<Linear> layers;

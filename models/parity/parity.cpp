@@ -160,8 +160,8 @@ class Comparison {
   }
 
   /// `clip_norm` is that of the gradients, 0 for none.
-  void updates(const std::string& kind, const RecordedAdam& recorded, double clip_norm) {
-    const OptimiserConfig config = optimiser_of(recorded);
+  void updates(const std::string& kind, const RecordedAdam& theirs, double clip_norm) {
+    const OptimiserConfig config = optimiser_of(theirs);
     const std::int64_t count = record_.tensors().floats(kind + ".losses", {RecordedTensors::kAny}).dim(0);
     check(count <= kMostUpdates, "[parity] {}: '{}.losses' has {} updates, expected 1 to {}", record_.path(), kind,
           count, kMostUpdates);
@@ -174,8 +174,8 @@ class Comparison {
       const Tensor loss = record_step(tape, start);
       losses.data<double>()[step] = loss.item();
       const Grads& grads = tape.backward(loss);
-      const double norm = recorded.clip_epsilon > 0 ? norm_of(grads, parameters_) : 1;
-      optimiser.step(grads, config.lr, clip_norm * norm / (norm + recorded.clip_epsilon));
+      const double norm = theirs.clip_epsilon > 0 ? norm_of(grads, parameters_) : 1;
+      optimiser.step(grads, config.lr, clip_norm * norm / (norm + theirs.clip_epsilon));
       norms.data<double>()[step] = optimiser.gradient_norm();
     }
     quantities_.add(kind + ".losses", losses, kAdamTolerance);

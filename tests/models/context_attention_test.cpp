@@ -81,9 +81,10 @@ TEST_CASE("context attention: in every model, weights of each head add up to 1, 
     const Task task = padded(random_task(*model, kOneTarget), {4, 7}, kNaN);
     const auto layers = attention_of(*model, task);
     CHECK(layers.empty() != attends(c, *model));
+    const double off = c.spec.name == "bsa-tnp" ? 1e-9 : kRounding;  // whose sum of weights has a constant besides
     for (const Tensor& weights : layers) {
       REQUIRE(weights.shape() == Shape{2, weights.dim(1), 7});
-      for (const double sum : row_sums(weights)) CHECK(std::abs(sum - 1) <= kRounding);
+      for (const double sum : row_sums(weights)) CHECK(std::abs(sum - 1) <= off);
       for (std::int64_t h = 0; h < weights.dim(1); ++h)
         for (std::int64_t j = 4; j < 7; ++j) CHECK(weights.data<double>()[h * 7 + j] == 0);
     }
