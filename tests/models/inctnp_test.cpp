@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <thread>
 
 #include "npzoo/models/predictions/one_by_one.h"
 #include "npzoo/ops/gather/gather.h"
@@ -194,6 +195,27 @@ TEST_CASE("inctnp: states that share memory grow apart") {
     expect(*first, start);
     expect(*a, between(task, 0, 6));
     expect(*b, joined(start, between(other, 8, 10)));
+  }
+}
+
+TEST_CASE("inctnp: threads may extend one state at the same time") {
+  const auto model = varied_model(small_model("inctnp"));
+  const Task task = random_task(*model, {2, 12, 3});
+  const auto first = condition(*model, between(task, 0, 3));
+  const auto base = model->update(*first, between(task, 3, 4));  // has room for more
+  std::vector<std::unique_ptr<ContextState>> found(4);
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < found.size(); ++i)
+    threads.emplace_back([&, i] {
+      const auto begin = static_cast<std::int64_t>(4 + 2 * i);
+      found[i] = model->update(*base, between(task, begin, begin + 2));
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const Context start = between(task, 0, 4),
+                  more = between(task, static_cast<std::int64_t>(4 + 2 * i), 6 + 2 * static_cast<std::int64_t>(i));
+    const Context all{concat({start.xc, more.xc}, 1), concat({start.yc, more.yc}, 1), {}};
+    CHECK(difference(query(*model, *found[i], task.xt), query(*model, *condition(*model, all), task.xt)) <= kRounding);
   }
 }
 

@@ -129,7 +129,7 @@ inline std::vector<ModelCase> preset_models() {
         pixels->second = std::int64_t{6};
       for (const char* key :
            {"d_model", "d_ff", "d_inner", "dec_width", "dim_feedforward", "dim_hid", "dim_lat", "embed_dim",
-            "embed_hidden", "feedforward_dim", "head_hidden", "num_latents", "width", "xy_width"})
+            "embed_hidden", "feedforward_dim", "head_hidden", "num_latents", "width", "xy_width", "y_width"})
         if (const auto width = spec.config.find(key); width != spec.config.end())
           width->second = std::min(std::get<std::int64_t>(width->second), kWidth);
       if (std::ranges::find(cases, spec, &ModelCase::spec) == cases.end())
