@@ -1,5 +1,5 @@
 // Processor seconds and memory of attention with distance biases, beside attention without: four heads of 32, float32,
-// places in a plane. Usage: biased_attention_bench [queries] [keys] [threads].
+// places in a plane. Usage: biased_attention_bench [queries] [keys] [threads] [bias].
 
 #include <fmt/core.h>
 
@@ -79,6 +79,7 @@ int main(int argc, char** argv) {
              static_cast<double>(kHeads * queries * keys) * 4 / 1e6);
   fmt::print("{:>20}{:>12}{:>10}{:>22}{:>10}\n", "bias", "forward s", "MB", "with gradients s", "MB");
   for (const Case& c : cases) {
+    if (argc > 4 && std::string(c.name) != argv[4]) continue;
     const auto attend = [&](const std::vector<DistanceBias>& biases) {
       return biased_attention(q, k, v, PrefixMask::all(), {.heads = kHeads, .scan_chunk = c.scan_chunk}, biases);
     };
