@@ -7,14 +7,14 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-build=build compiler= all= special= options=() suites=() patience=1
+build=build compiler= sanitize= all= special= options=() suites=() packages=() patience=1
 while [ $# -gt 0 ]; do
   case $1 in
     --all) all=1 ;;
-    --compiler) compiler=$2; build+=-$2; special=1; shift ;;
+    --compiler) compiler=$2 build+=-$2 special=1; packages+=("${2/clang++/clang}"); shift ;;
     --sanitize)
       # Optimised code: what is found there is what users run.
-      build+=-${2//,/-} patience=5 special=1
+      sanitize=$2 build+=-${2//,/-} patience=5 special=1
       options+=("-Db_sanitize=$2" -Db_lundef=false --buildtype=debugoptimized -Doptimization=2); shift ;;
     --guard) build+=-guard special=1; options+=(-Dguard=true) ;;
     -*) sed -n '2,6s/^# *//p' "$0" >&2; exit 2 ;;
@@ -23,6 +23,7 @@ while [ $# -gt 0 ]; do
   shift
 done
 
+[ -z "$sanitize" ] || [[ $compiler != clang* ]] || packages+=("${compiler/clang++/libclang-rt}-dev")
 export NPZOO_TEST_SLOWNESS=${NPZOO_TEST_SLOWNESS:-$patience}  # how many times as long a test waits for other processes
 quick=--native-file=tools/quick.ini
 status=0 logs=()
@@ -46,11 +47,11 @@ run() {
 }
 
 if [ -z "$all" ]; then
-  tools/setup.sh cmake ${compiler:+"${compiler/clang++/clang}"}
+  tools/setup.sh cmake "${packages[@]}"
   prepare_python
   run "$build" "$quick" "${options[@]}" "${with_python[@]}" -- --no-suite=more "${suites[@]/#/--suite=}"
 elif [ "$special" ]; then
-  tools/setup.sh cmake openmpi-bin mpich ${compiler:+"${compiler/clang++/clang}"}
+  tools/setup.sh cmake openmpi-bin mpich "${packages[@]}"
   prepare_python
   run "$build-all" -Demulator=enabled -Doptimization=1 "${options[@]}" "${with_python[@]}" -- "${suites[@]/#/--suite=}"
 else
