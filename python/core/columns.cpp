@@ -117,8 +117,9 @@ std::string argument(const Names& names) {
 }
 
 /// Throws Error if rows of equal inputs, or times that begin anew, are several series of a group. `labels(column)`
-/// returns the different labels of a column as text, and the number of each row's.
-void check_one_series(const std::vector<Facts>& facts, const Names& inputs, const Names& values, const Names& group,
+/// returns the different labels of a column as text, and the number of each row's. `where` is the function called;
+/// in `fill` naming the inputs says that rows of equal ones belong together.
+void check_one_series(const std::string& where, const std::vector<Facts>& facts, const Names& inputs, const Names& values, const Names& group,
                       const Doubles& x, const std::optional<Groups>& groups, bool dates, const nb::callable& labels) {
   const auto read = [&](std::size_t column) {
     auto [names, of_rows] = nb::cast<std::tuple<Names, Groups>>(labels(std::get<0>(facts[column])));
@@ -138,10 +139,10 @@ void check_one_series(const std::vector<Facts>& facts, const Names& inputs, cons
   else
     all.push_back(*runs);
   const Names more(all.begin() + std::ssize(group), all.end());
-  fail("[fill] {} found{}; if {} {} the series, use group={}, otherwise inputs={}",
+  fail("[{}] {} found{}; if {} {} the series, use group={}{}", where,
        found ? found->text(dates) : fmt::format("times that begin anew where {} changes", listed(more)),
        group.empty() ? "" : " in a group", listed(more), more.size() == 1 ? "names" : "name", argument(all),
-       argument(inputs));
+       where == "fill" ? fmt::format(", otherwise inputs={}", argument(inputs)) : "");
 }
 
 DateOrder order_named(const std::string& order) {
@@ -223,7 +224,7 @@ void add_columns(nb::module_& module) {
         return choose_inputs(facts_of(columns), {.values = values}, dim_x);
       },
       "columns"_a, "values"_a, "dim_x"_a);
-  module.def("check_one_series", &check_one_series, "columns"_a, "inputs"_a, "values"_a, "group"_a, "x"_a.noconvert(),
+  module.def("check_one_series", &check_one_series, "where"_a, "columns"_a, "inputs"_a, "values"_a, "group"_a, "x"_a.noconvert(),
              "groups"_a.none(), "dates"_a, "labels"_a);
   module.def("read_dates", &read_dates, "name"_a, "cells"_a, "order"_a, "missing"_a, "form"_a = nb::none());
   module.def("match_rows", &match_rows, "asked"_a.noconvert(), "asked_groups"_a, "known"_a.noconvert(),

@@ -11,19 +11,19 @@ from . import _core
 from ._arguments import names, optional_whole, probabilities, seed_of, whole
 from ._catalogue import Table
 from ._frame_kinds import as_frame
-from ._frames import Form, Frame, as_times
+from ._frames import Frame, as_times
 from ._model import Model
-from ._question import Question, as_model, check_names, column_facts, fill_options, input_column, named_figures
+from ._question import Question, as_model, check_names, column_facts, fill_options, joined_labels, named_figures
 from ._tables import combines_ends, period_texts
 from ._types import Doubles, Names, Period, Progress, TableLike, TableT
 from ._warnings import warn
 
 
 def forecast(data: TableT, horizon: int | None = None, time: str | None = None, values: str | Sequence[str] | None = None,
-             weights: str | os.PathLike[str] | Model | None = None, *, quantiles: Iterable[float] = (), samples: int = 0,
-             seed: int | None = None, dates: str | None = None, ends: str = "combined",
-             period: Period = None, bounds: tuple[float | None, float | None] = (None, None), counts: bool = False,
-             progress: Progress = None) -> TableT:
+             weights: str | os.PathLike[str] | Model | None = None, *, group: str | Sequence[str] | None = None,
+             quantiles: Iterable[float] = (), samples: int = 0, seed: int | None = None, dates: str | None = None,
+             ends: str = "combined", period: Period = None, bounds: tuple[float | None, float | None] = (None, None),
+             counts: bool = False, progress: Progress = None) -> TableT:
     """Predicts the next ``horizon`` rows of a table whose rows follow each other in equal steps of ``time``.
 
     Returns a table of the same kind with the times and the columns ``mean_VALUE``, ``std_VALUE``, ``qP_VALUE`` and
@@ -32,8 +32,9 @@ def forecast(data: TableT, horizon: int | None = None, time: str | None = None, 
     tables are combined with exponential smoothing, Theta, drift and the last season, by their scores on held-out parts
     (``ends="weights"``: not combined, and each step is sampled by itself). ``period`` is the length of a season, or
     several: steps, or of dates a time such as ``"1y"``, ``"7d"`` or ``"24h"``; by default it is found. ``time`` is by
-    default the column of dates; ``values`` are all other columns of numbers. ``dates``, ``bounds`` and ``counts`` are those of
-    :func:`fill`.
+    default the column of dates; ``values`` are all other columns of numbers. Each value of the column ``group``, or each
+    combination of several, is a series of its own, with its own step and its own end. ``dates``, ``bounds`` and ``counts``
+    are those of :func:`fill`. With covariates that are known ahead use :func:`fill` with ``targets``.
 
     >>> import npzoo, numpy
     >>> month = numpy.arange(48.0)
@@ -43,31 +44,33 @@ def forecast(data: TableT, horizon: int | None = None, time: str | None = None, 
     """
     frame = as_frame(data, "forecast", dates)
     quantiles = probabilities(quantiles)
-    time, chosen = _series_columns(frame, time, values)
-    x, form = input_column(frame, time)
+    question = _question(frame, time, values, group)
     if weights is None:
         horizon = whole(horizon, "[forecast] horizon", least=1)
         options = fill_options((None, bounds, counts), quantiles=quantiles, samples=samples, seed=seed,
                                combine_ends=combines_ends(ends), periods=period_texts(period))
-        places, result, question = _extended(frame, time, x, form, chosen, horizon, options, progress)
-        figures = question.figures(result, quantiles, samples)
-    else:
-        limited = counts or any(limit is not None for limit in (bounds or ()))
-        if period is not None or ends != "combined" or limited:
-            given = (f"period {period!r}" if period is not None else f"ends {ends!r}" if ends != "combined" else "bounds or counts")
-            raise _core.InvalidInput(f"[forecast] {given} found beside weights of forecasts, expected none")
-        y = np.ascontiguousarray(np.stack([frame.numbers(name) for name in chosen], axis=1))
-        result = _core.forecast(as_model(weights, 1)._core, x, y, form, chosen, optional_whole(horizon, "[forecast] horizon") or 0, quantiles,
+        places, result = _extended(question, horizon, options, progress)
+        return _made(question, places, question.figures(result, quantiles, samples))
+    limited = counts or any(limit is not None for limit in (bounds or ()))
+    if period is not None or ends != "combined" or limited:
+        given = (f"period {period!r}" if period is not None else f"ends {ends!r}" if ends != "combined" else "bounds or counts")
+        raise _core.InvalidInput(f"[forecast] {given} found beside weights of forecasts, expected none")
+    model, steps = as_model(weights, 1)._core, optional_whole(horizon, "[forecast] horizon") or 0
+    places: list[Doubles] = []
+    parts: list[dict[str, Doubles]] = []
+    for rows in _series(question):
+        y = np.ascontiguousarray(np.stack([column[rows] for column in question.y], axis=1))
+        result = _core.forecast(model, np.ascontiguousarray(question.x[rows, 0]), y, question.forms[0], question.values, steps, quantiles,
                                 whole(samples, "[forecast] samples"), seed_of(seed, "forecast"), progress)
         warn(text for _, text in result["warnings"])
-        places = result["time"]
-        figures = named_figures(chosen, [(result["mean"][:, i], result["std"][:, i], result["quantiles"][:, i],
-                                          result["samples"][:, i]) for i in range(len(chosen))], quantiles, samples)
-    return frame.made({time: frame.in_zone(time, as_times(places, form)), **figures})
+        places.append(result["time"])
+        parts.append(named_figures(question.values, [(result["mean"][:, i], result["std"][:, i], result["quantiles"][:, i],
+                                                      result["samples"][:, i]) for i in range(len(question.values))], quantiles, samples))
+    return _made(question, places, {name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
 
 
-def backtest(data: TableLike, time: str | None = None, values: str | Sequence[str] | None = None, *, dates: str | None = None,
-             period: Period = None,
+def backtest(data: TableLike, time: str | None = None, values: str | Sequence[str] | None = None, *,
+             group: str | Sequence[str] | None = None, dates: str | None = None, period: Period = None,
              progress: Progress = None) -> Table:
     """Scores forecasts of the last season of each series, or of six steps, hidden from the methods.
 
@@ -82,46 +85,72 @@ def backtest(data: TableLike, time: str | None = None, values: str | Sequence[st
     >>> rows[0]["method"], rows[0]["values"]
     ('combination', 18)
     """
-    frame = as_frame(data, "backtest", dates)
-    time, chosen = _series_columns(frame, time, values)
-    x, form = input_column(frame, time)
+    question = _question(as_frame(data, "backtest", dates), time, values, group)
     options = fill_options(check_ends=True, combine_ends=False, periods=period_texts(period))
-    _, result, _ = _extended(frame, time, x, form, chosen, 1, options, progress)
+    _, result = _extended(question, 1, options, progress)
     naive = next((crps for method, _, crps, *_ in result["ends"] if method == "seasonal naive"), np.nan)
     return Table({"method": method, "mase": mase, "crps": crps, "coverage_95": coverage, "skill": 1 - crps / naive, "values": count}
                  for method, mase, crps, coverage, count in result["ends"])
 
 
-def _series_columns(frame: Frame, time: str | None, values: Names) -> tuple[str, list[str]]:
+def _question(frame: Frame, time: str | None, values: Names, group: Names) -> Question:
+    groups = names(group)
     if time is None:
-        facts = [column_facts(frame, name) for name in frame.names]
+        facts = [column_facts(frame, name) for name in frame.names if name not in groups]
         try:
             (time,) = _core.choose_inputs(facts, names(values), 1)
         except _core.InvalidInput:
             raise _core.InvalidInput(f"[forecast] columns {', '.join(map(repr, frame.names))} found, expected time to name that of the "
                                      "times") from None
     time = str(time)
-    check_names(frame, [time, *names(values)], "forecast")
+    check_names(frame, [time, *names(values), *groups], "forecast")
     if len(frame) == 0:
         raise _core.InvalidInput("[forecast] the table has no rows, expected observed values")
-    chosen = names(values) or [name for name in frame.names if name != time and frame.kind(name) == "number"]
+    chosen = names(values) or [name for name in frame.names if name not in (time, *groups) and frame.kind(name) == "number"]
     if not chosen:
         raise _core.InvalidInput("[forecast] no column of numbers found beside the times, expected values to name it")
-    return time, chosen
+    question = Question(frame, time, chosen, groups)
+    for rows in _series(question):
+        x = np.sort(question.x[rows, 0])
+        if len(x) < 2:
+            raise _core.InvalidInput(f"[forecast] {_named(question, rows)}1 row found, expected two or more times in {time!r}")
+        repeated = int((np.diff(x) == 0).sum())
+        if repeated:
+            question.check_one_series("forecast")
+            raise _core.InvalidInput(f"[forecast] {_named(question, rows)}{repeated} times of {time!r} repeat, expected one series with one "
+                                     "row at each time; a column that names several series is a group")
+    return question
 
 
-def _extended(frame: Frame, time: str, x: Doubles, form: Form, chosen: list[str], horizon: int, options: _core.FillOptions,
-              progress: Progress) -> tuple[Doubles, dict[str, Any], Question]:
-    """Times behind the last, in the usual step, what the weights for tables say of them, and the question."""
-    steps = np.diff(np.sort(x))
-    if len(steps) == 0:
-        raise _core.InvalidInput(f"[forecast] {len(x)} row{'' if len(x) == 1 else 's'} found, expected two or more times in {time!r}")
-    if not (steps > 0).all():
-        raise _core.InvalidInput(f"[forecast] {int((steps == 0).sum())} times of {time!r} repeat, expected one series with one row at each "
-                                 "time: of several series forecast one after the other, or use npzoo.fill with targets and group")
-    places = _core.following_times(np.ascontiguousarray(x, dtype=np.float64), form, horizon)
-    question = Question(frame, time, chosen)
-    question.targets = np.ascontiguousarray(places[:, None])
+def _series(question: Question) -> list[np.ndarray]:
+    """The rows of each series, in the order in which the series appear."""
+    if question.groups is None:
+        return [np.arange(len(question.x))]
+    order = np.argsort(question.groups, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(question.groups))[:-1])
+
+
+def _named(question: Question, rows: np.ndarray) -> str:
+    """The group of these rows, before what is said of it."""
+    return f"group {joined_labels(question.frame, question.group)[rows[0]]!r}: " if question.group else ""
+
+
+def _extended(question: Question, horizon: int, options: _core.FillOptions, progress: Progress) -> tuple[list[Doubles], dict[str, Any]]:
+    """The times behind the last of each series, in its usual step, and what the weights for tables say of them."""
+    series = _series(question)
+    places = [_core.following_times(np.ascontiguousarray(question.x[rows, 0]), question.forms[0], horizon) for rows in series]
+    question.targets = np.concatenate(places)[:, None]
+    if question.groups is not None:
+        question.target_groups = np.repeat(np.arange(len(series), dtype=np.uint32), horizon)
     result = question.answer(as_model(None, 1), options, progress=progress)
     warn((text for about, text in result["warnings"] if about != "targets outside"), level=4)
-    return places, result, question
+    return places, result
+
+
+def _made(question: Question, places: list[Doubles], figures: dict[str, Doubles]) -> Any:
+    """A table of the kind asked: groups, times and figures."""
+    frame, time = question.frame, question.inputs[0]
+    first = np.repeat([rows[0] for rows in _series(question)], [len(times) for times in places])
+    groups = {name: frame.column(name)[first] for name in question.group}
+    times = frame.in_zone(time, as_times(np.concatenate(places), question.forms[0]))
+    return frame.made({**groups, time: times, **figures}, [*groups, time])

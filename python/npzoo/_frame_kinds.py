@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, Sequence
 
 import numpy as np
 
@@ -68,7 +68,7 @@ class DictFrame(Frame):
         return {**self._data, **columns}
 
     @staticmethod
-    def made(columns: Columns) -> Any:
+    def made(columns: Columns, coordinates: Sequence[str]) -> Any:
         return dict(columns)
 
 
@@ -141,10 +141,15 @@ class PandasFrame(Frame):
         return getattr(dtype, "tz", None) if arrow is None else getattr(arrow, "tz", None)
 
     def attached(self, columns: Columns) -> Any:
-        return self._data.assign(**columns)
+        levels = self._data.columns.nlevels
+        if levels == 1:
+            return self._data.assign(**columns)
+        added = self._pandas.DataFrame(dict(columns), index=self._data.index)
+        added.columns = self._pandas.MultiIndex.from_tuples([(name, *[""] * (levels - 1)) for name in columns], names=self._data.columns.names)
+        return self._pandas.concat([self._data, added], axis=1)
 
     @staticmethod
-    def made(columns: Columns) -> Any:
+    def made(columns: Columns, coordinates: Sequence[str]) -> Any:
         import pandas
 
         return pandas.DataFrame(columns)
@@ -195,7 +200,7 @@ class PolarsFrame(Frame):
         return self._data.with_columns([self._polars.Series(name, values) for name, values in columns.items()])
 
     @staticmethod
-    def made(columns: Columns) -> Any:
+    def made(columns: Columns, coordinates: Sequence[str]) -> Any:
         import polars
 
         return polars.DataFrame(columns)
@@ -239,7 +244,7 @@ class ArrowFrame(Frame):
         return table
 
     @staticmethod
-    def made(columns: Columns) -> Any:
+    def made(columns: Columns, coordinates: Sequence[str]) -> Any:
         import pyarrow
 
         return pyarrow.table(columns)
@@ -282,9 +287,7 @@ class XarrayFrame(Frame):
         return self._data.assign(**{name: self._xarray.Variable(*grid) for name, grid in grids.items()})
 
     @staticmethod
-    def made(columns: Columns) -> Any:
-        import xarray
+    def made(columns: Columns, coordinates: Sequence[str]) -> Any:
+        import pandas
 
-        (time, _), *_ = columns.items()
-        return xarray.Dataset({name: (time, values) for name, values in columns.items() if name != time},
-                              coords={time: columns[time]})
+        return pandas.DataFrame(columns).set_index(list(coordinates)).to_xarray()

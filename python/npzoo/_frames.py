@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import numbers
-from typing import Any, Mapping
+from typing import Any, Mapping, Sequence
 
 import numpy as np
 
@@ -116,8 +116,8 @@ class Frame:
         raise NotImplementedError
 
     @staticmethod
-    def made(columns: Columns) -> Any:
-        """A new table of this kind."""
+    def made(columns: Columns, coordinates: Sequence[str]) -> Any:
+        """A new table of this kind; ``coordinates`` together name a row."""
         raise NotImplementedError
 
     def _kind(self, name: str) -> str:

@@ -43,7 +43,12 @@ class Question:
         self._choose(named, values, targets is not None, dim_x)
         self._read()
         if not named and self.inputs:
-            _core.check_one_series(self._facts(), self.inputs, self.values, self.group, self.x, self.groups, self.forms[0][0], self._labels)
+            self.check_one_series("fill")
+
+    def check_one_series(self, where: str) -> None:
+        """Raises an error if a column that is no group seems to name several series."""
+        _core.check_one_series(where, self._facts(), self.inputs, self.values, self.group, self.x, self.groups, self.forms[0][0],
+                               self._labels)
 
     def _choose(self, inputs: list[str], values: list[str], has_targets: bool, dim_x: int | None) -> None:
         coordinates = self.frame.coordinates

@@ -302,6 +302,53 @@ def test_a_series_with_dates_is_a_table():
         npzoo.forecast(pandas.Series([1.0, 2, 3]), 2)
 
 
+def test_columns_of_several_levels_stay_so():
+    x = np.arange(30.0)
+    frame = pandas.DataFrame({("a", "x"): x, ("a", "y"): np.where(x % 4 == 0, np.nan, np.sin(x / 3))})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        filled = npzoo.fill(frame)
+    assert filled.columns.tolist() == [*frame.columns, ("mean_('a', 'y')", ""), ("std_('a', 'y')", "")]
+    pandas.testing.assert_frame_equal(filled[["a"]], frame)
+
+
+def long_table():
+    month = np.tile(np.arange(36.0), 2)
+    return {"store": np.repeat(["north", "south"], 36), "month": month,
+            "sold": np.where(np.arange(72) < 36, 20 + 5 * np.sin(month * np.pi / 6), 300 + month)}
+
+
+def test_each_group_is_forecast_as_a_series_of_its_own():
+    long = long_table()
+    long = {name: column[:66] for name, column in long.items()}  # south ends after 30 months
+    ahead = npzoo.forecast(long, 4, "month", group="store", quantiles=[.5], samples=2, seed=3)
+    assert list(ahead) == ["store", "month", "mean_sold", "std_sold", "q0.5_sold", "sample1_sold", "sample2_sold"]
+    assert ahead["store"].tolist() == ["north"] * 4 + ["south"] * 4
+    assert ahead["month"].tolist() == [36, 37, 38, 39, 30, 31, 32, 33]
+    for i, (store, rows) in enumerate([("north", slice(36)), ("south", slice(36, 66))]):
+        alone = npzoo.forecast({name: column[rows] for name, column in long.items() if name != "store"}, 4, "month")
+        np.testing.assert_array_equal(ahead["mean_sold"][4 * i:4 * i + 4], alone["mean_sold"], err_msg=store)
+    assert npzoo.backtest(long, "month", group="store")[0]["values"] == 24
+
+
+def test_a_forecast_asks_for_the_column_that_names_several_series():
+    with pytest.raises(npzoo.InvalidInput, match=r"^\[forecast\] .* found; if 'store' names the series, use group='store'$"):
+        npzoo.forecast(long_table(), 4, "month")
+    with pytest.raises(npzoo.InvalidInput, match=r"group 'b': 1 row found, expected two or more times in 'ds'"):
+        npzoo.forecast({"id": ["a", "a", "b"], "ds": [0.0, 1, 0], "y": [1.0, 2, 3]}, 2, "ds", group="id")
+    with pytest.raises(npzoo.InvalidInput, match=r"\[forecast\] there is no column 'shop'"):
+        npzoo.forecast(long_table(), 4, "month", group="shop")
+
+
+def test_a_forecast_of_a_grid_is_a_grid():
+    sold = long_table()["sold"].reshape(2, 36)
+    grid = xarray.DataArray(sold, dims=("store", "month"), coords={"store": ["north", "south"], "month": np.arange(36.0)}, name="sold")
+    ahead = npzoo.forecast(grid, 3, "month", group="store")
+    assert dict(ahead.sizes) == {"store": 2, "month": 3}
+    long = npzoo.forecast(long_table(), 3, "month", group="store")
+    np.testing.assert_array_equal(ahead["mean_sold"].to_numpy().reshape(-1), long["mean_sold"])
+
+
 def test_forecasts_keep_within_bounds():
     month = np.arange(40.0)
     sold = np.maximum(np.round(6 * np.sin(month * np.pi / 6)), 0)
