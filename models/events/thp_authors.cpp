@@ -145,7 +145,8 @@ Task sequences_of_record(const RecordedTensors& recorded, const ModelConfig& our
 
 /// Number of next marks that were forecast as the likeliest.
 std::int64_t right_marks(const HawkesTerms& terms, const WholeSequences& all) {
-  const Tensor log_mark = terms.log_mark.detach().to(Device::cpu), y = all.y.to(Device::cpu), real = all.real.to(Device::cpu);
+  const Tensor log_mark = terms.log_mark.detach().to(Device::cpu), y = all.y.to(Device::cpu),
+               real = all.real.to(Device::cpu);
   const std::int64_t n = y.dim(1), marks = log_mark.dim(2);
   std::int64_t right = 0;
   for (std::int64_t i = 0; i < y.dim(0) * n; ++i) {
@@ -160,7 +161,7 @@ Tensor thp_loss(const Model& model, const Task& task, Draws& draws) {
   return hawkes_authors_loss(dynamic_cast<const Thp&>(model), task, draws);
 }
 
-NamedTensors outputs_of_thp(const Model& model, const Task& task, Draws& draws, bool) {
+NamedTensors outputs_of_thp(const Model& model, const Task& task, Draws& draws, bool, const ModelConfig&) {
   const NoGrad off;
   const WholeSequences all = whole_sequences(task);
   const HawkesTerms terms = hawkes_terms(dynamic_cast<const Thp&>(model), all, draws);

@@ -155,7 +155,7 @@ void add_their_scores(const NextEvent& next, const Task& task, const Tensor& exp
   outputs["nll"] = Tensor::full({}, loss / (count + static_cast<double>(batch)), DType::float64);
 }
 
-NamedTensors outputs_of_thp_plus(const Model& model, const Task& task, Draws& draws, bool) {
+NamedTensors outputs_of_thp_plus(const Model& model, const Task& task, Draws& draws, bool, const ModelConfig&) {
   const NoGrad off;
   const auto prediction = predictions_of_record(model, task, draws);
   const NextEvent& next = *prediction;

@@ -172,7 +172,8 @@ Delays delays_of(const Tensor& correlation, const Tensor& weights, bool training
   return found;
 }
 
-NamedTensors outputs_of_autoformer(const Model& model, const Task& task, Draws& draws, bool training) {
+NamedTensors outputs_of_autoformer(const Model& model, const Task& task, Draws& draws, bool training,
+                                   const ModelConfig&) {
   TracedForecast found = traced(model, task, draws, training);
   found.outputs["decoder.seasonal"] = found.trace.decoded;
   found.outputs["decoder.trend"] = found.trace.trend;
@@ -195,7 +196,8 @@ Tensor numbers_of_chosen(const Tensor& chosen) {
   return Tensor::from<std::int64_t>({marks.dim(0), marks.dim(1), std::ssize(numbers) / rows}, numbers);
 }
 
-NamedTensors outputs_of_informer(const Model& model, const Task& task, Draws& draws, bool training) {
+NamedTensors outputs_of_informer(const Model& model, const Task& task, Draws& draws, bool training,
+                                 const ModelConfig&) {
   TracedForecast found = traced(model, task, draws, training);
   found.outputs["decoder.output"] = found.trace.decoded;
   for (std::size_t i = 0; i < found.trace.chosen.size(); ++i)

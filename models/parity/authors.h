@@ -68,8 +68,10 @@ struct AuthorsCode {
   /// Their objective where it is none of the model's; null: Model::loss.
   Tensor (*loss)(const Model& model, const Task& task, Draws& draws) = nullptr;
   /// Returns the recorded parts of a prediction besides its moments and densities, in training and in evaluation, with
-  /// the numbers drawn there; null: none. Padded targets of (B, Nt, …) are not compared.
-  NamedTensors (*outputs)(const Model& model, const Task& task, Draws& draws, bool training) = nullptr;
+  /// the numbers drawn there; null: none. Padded targets of (B, Nt, …) are not compared. `run` has numbers and truth
+  /// values of the run.
+  NamedTensors (*outputs)(const Model& model, const Task& task, Draws& draws, bool training,
+                          const ModelConfig& run) = nullptr;
   /// The optimiser of the updates that were recorded as "adamw", whose gradients are clipped to the norm 0.5.
   RecordedAdam adamw{.name = "adamw", .lr = 5e-4, .weight_decay = 0.01, .clip_epsilon = 1e-6};
   /// Returns further recorded quantities of an evaluation by their full names, such as states of layers, computed on
@@ -79,6 +81,8 @@ struct AuthorsCode {
                          const RecordedTensors& recorded) = nullptr;
   /// The recorded draws, (K, N), are the same for each task of the batch.
   bool draws_for_all_tasks = false;
+  /// Recorded draws have the rows of all samples, (K · B, N, D), or of all targets, (B · N, D).
+  bool draws_by_rows = false;
 };
 
 // For those that write such a function, what several authors' codes have in common.

@@ -198,7 +198,7 @@ class Comparison {
   void outputs() {
     const auto add_outputs = [&](const std::string& start, const std::string& random, bool training) {
       Draws draws = record_.draws(random);
-      for (const auto& [name, ours] : record_.authors().outputs(*model_, task_, draws, training))
+      for (const auto& [name, ours] : record_.authors().outputs(*model_, task_, draws, training, record_.run()))
         if (start + name != kLoss) quantities_.add_real(start + name, ours, task_.target_weights);
       record_.drawn(random, draws.calls());
     };

@@ -204,6 +204,16 @@ Tensor Record::samples_first(const std::string& name) const {
   return out;
 }
 
+/// Numbers of the rows of all samples (K · B, N, D), or of all targets (B · N, D): (K, B, N, D).
+Tensor Record::by_rows(const std::string& name) const {
+  const Tensor& drawn = drawn_tensor(name);
+  const std::int64_t batch = task_.xc.dim(0), rows = drawn.rank() > 0 ? drawn.dim(0) : 0;
+  check((drawn.rank() == 2 || drawn.rank() == 3) && rows % batch == 0,
+        "{}: '{}' has shape {}, expected rows of {} tasks", tensors_.where(), name, drawn.shape(), batch);
+  if (drawn.rank() == 2) return drawn.view({1, batch, rows / batch, drawn.dim(1)});
+  return drawn.view({rows / batch, batch, drawn.dim(1), drawn.dim(2)});
+}
+
 Draws Record::draws(const std::string& start) const {
   std::vector<Tensor> in_order;
   for (std::string name = start + "0"; has(name); name = start + std::to_string(in_order.size())) {
@@ -211,9 +221,10 @@ Draws Record::draws(const std::string& start) const {
     const bool rows_of_samples = has("valid.context") && drawn.dtype() == DType::int64 && drawn.rank() == 2;
     const bool order_of_targets = start == "eval.random." && in_order.empty() && has("eval.permutation");
     const bool shared = authors_->draws_for_all_tasks && drawn.rank() == 2;
-    in_order.push_back(shared || order_of_targets ? for_each_task(name)
-                       : rows_of_samples          ? samples_first(name)
-                                                  : drawn);
+    in_order.push_back(authors_->draws_by_rows      ? by_rows(name)
+                       : shared || order_of_targets ? for_each_task(name)
+                       : rows_of_samples            ? samples_first(name)
+                                                    : drawn);
   }
   return Draws::recorded(std::move(in_order));
 }

@@ -52,6 +52,8 @@ class Record {
   /// Context points of the first of two parts, if a run was continued; else 0.
   std::int64_t first_points() const;
 
+  /// Numbers, words and truth values of the run.
+  const ModelConfig& run() const { return run_; }
   /// What was added to all inputs before a second evaluation, one number for each of `dims` columns.
   std::vector<double> shift(std::int64_t dims) const;
 
@@ -68,6 +70,7 @@ class Record {
   const Tensor& drawn_tensor(const std::string& name) const;
   Tensor for_each_task(const std::string& name) const;
   Tensor samples_first(const std::string& name) const;
+  Tensor by_rows(const std::string& name) const;
 
   std::string path_;
   std::map<std::string, std::string> metadata_;

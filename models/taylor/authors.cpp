@@ -135,7 +135,8 @@ Tensor neighbours(const Task& task, const NamedTensors& features, std::int64_t f
   return dim_x == 1 ? found.view({batch, end - first}) : found;
 }
 
-NamedTensors outputs_of_taylorformer(const Model& model, const Task& task, Draws& draws, bool training) {
+NamedTensors outputs_of_taylorformer(const Model& model, const Task& task, Draws& draws, bool training,
+                                     const ModelConfig&) {
   const NoGrad off;
   const auto& taylorformer = dynamic_cast<const Taylorformer&>(model);
   TaylorInputs inputs{};
@@ -152,7 +153,7 @@ NamedTensors outputs_of_taylorformer(const Model& model, const Task& task, Draws
   return outputs;
 }
 
-NamedTensors outputs_of_taylorformer_tnp(const Model& model, const Task& task, Draws& draws, bool) {
+NamedTensors outputs_of_taylorformer_tnp(const Model& model, const Task& task, Draws& draws, bool, const ModelConfig&) {
   const NoGrad off;
   const auto state = model.condition({task.xc, task.yc}, draws, 1);
   const auto prediction = model.query(*state, task.xt);

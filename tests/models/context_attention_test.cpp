@@ -34,8 +34,9 @@ class WeightsTimesValues final : public AttentionListener {
 /// True for models with parameters or an option of attention.
 bool attends(const ModelCase& c, Model& model) {
   const ModelInfo& info = model_info(c.spec.name);
-  // A history is read before its targets are asked for; series are seen by lags, or after steps were joined.
-  if (info.takes != TaskForm::points) return false;
+  // A history is read before its targets are asked for; series are seen by lags, or after steps were joined. A flow
+  // attends to context and targets as one sequence.
+  if (info.takes != TaskForm::points || c.spec.name == "flownp") return false;
   return c.spec.config.contains("attention") || std::ranges::any_of(named_tensors(model), [](const NamedParameter& p) {
            return p.name.find("attention.") != std::string::npos;
          });

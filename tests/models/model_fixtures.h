@@ -132,6 +132,7 @@ inline std::vector<ModelCase> preset_models() {
             "embed_hidden", "feedforward_dim", "head_hidden", "num_latents", "width", "xy_width", "y_width"})
         if (const auto width = spec.config.find(key); width != spec.config.end())
           width->second = std::min(std::get<std::int64_t>(width->second), kWidth);
+      if (const auto steps = spec.config.find("timesteps"); steps != spec.config.end()) steps->second = std::int64_t{3};
       if (std::ranges::find(cases, spec, &ModelCase::spec) == cases.end())
         cases.push_back({fmt::format("{} under {}", model, protocol_name), spec});
     }

@@ -191,22 +191,25 @@ TEST_CASE("model: padding takes and gives no gradient") {
 }
 
 TEST_CASE("model: gradient of the loss with respect to every parameter") {
-  const auto check_loss = [](const ModelCase& c, const GradcheckOptions& options) {
+  const auto check_loss = [](const ModelCase& c, const GradcheckOptions& options, std::int64_t contexts = 3) {
     const auto model = varied_model(c.spec);
     const auto parameters = named_parameters(*model);
     std::vector<Tensor> values;
     for (const auto& [name, parameter] : parameters) values.push_back(parameter->value);
-    const Task task = random_task(*model, {2, 3, 2});
+    const Task task = random_task(*model, {2, contexts, 2});
     const auto loss_with = [&](const std::vector<Tensor>& inputs) {
       for (std::size_t i = 0; i < inputs.size(); ++i) parameters[i].parameter->value = inputs[i];
       return loss(*model, task);
     };
     return gradcheck(loss_with, values, options);
   };
-  // A step so small that no ReLU crosses its kink; rounding is then 1e-16 / 3e-8 in a loss of about 1.
+  // A step so small that a ReLU hardly ever crosses its kink; rounding is then 1e-16 / 3e-8 in a loss of about 1. Where one
+  // does, it does so in all directions, and another task decides.
+  const GradcheckOptions short_step{.step = 3e-8, .max_entries = 0};
   for (const ModelCase& c : all_models()) {
     if (!is_whole_gradient(c)) continue;
-    const GradcheckResult direction = check_loss(c, {.step = 3e-8, .max_entries = 0});
+    GradcheckResult direction = check_loss(c, short_step);
+    if (direction.max_error > 1e-7) direction = check_loss(c, short_step, 4);
     CAPTURE(c.label);
     CAPTURE(direction.worst);
     CHECK(direction.checked == 1);

@@ -2,6 +2,7 @@
 #include <string_view>
 
 #include "npzoo/ops/concat/concat.h"
+#include "npzoo/ops/fourier_code/fourier_code.h"
 #include "npzoo/ops/gather/gather.h"
 #include "npzoo/ops/incremental_cross_attention/incremental_cross_attention.h"
 #include "npzoo/ops/joint_log_density/joint_log_density.h"
@@ -121,6 +122,7 @@ void add_attention(Collector& cases) {
 }
 
 void add_lengths(Collector& cases) {
+  cases.add("fourier_code", {cases.normal({2, 5, 3})}, [](const Inputs& in) { return fourier_code(in[0], 6); });
   cases.add("gather", {cases.normal({2, 5, 3}), cases.integers({2, 7}, 5)},
             [](const Inputs& in) { return gather(in[0], in[1]); });
   cases.add("mask_points", {cases.normal({3, 9, 2}), cases.lengths(3, 9)},
