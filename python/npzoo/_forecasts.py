@@ -56,17 +56,17 @@ def forecast(data: TableT, horizon: int | None = None, time: str | None = None, 
         given = (f"period {period!r}" if period is not None else f"ends {ends!r}" if ends != "combined" else "bounds or counts")
         raise _core.InvalidInput(f"[forecast] {given} found beside weights of forecasts, expected none")
     model, steps = as_model(weights, 1)._core, optional_whole(horizon, "[forecast] horizon") or 0
-    places: list[Doubles] = []
+    times: list[Doubles] = []
     parts: list[dict[str, Doubles]] = []
     for rows in _series(question):
         y = np.ascontiguousarray(np.stack([column[rows] for column in question.y], axis=1))
         result = _core.forecast(model, np.ascontiguousarray(question.x[rows, 0]), y, question.forms[0], question.values, steps, quantiles,
                                 whole(samples, "[forecast] samples"), seed_of(seed, "forecast"), progress)
         warn(text for _, text in result["warnings"])
-        places.append(result["time"])
+        times.append(result["time"])
         parts.append(named_figures(question.values, [(result["mean"][:, i], result["std"][:, i], result["quantiles"][:, i],
                                                       result["samples"][:, i]) for i in range(len(question.values))], quantiles, samples))
-    return _made(question, places, {name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
+    return _made(question, times, {name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
 
 
 def backtest(data: TableLike, time: str | None = None, values: str | Sequence[str] | None = None, *,
@@ -132,7 +132,7 @@ def _series(question: Question) -> list[np.ndarray]:
 
 def _named(question: Question, rows: np.ndarray) -> str:
     """The group of these rows, before what is said of it."""
-    return f"group {joined_labels(question.frame, question.group)[rows[0]]!r}: " if question.group else ""
+    return f"group '{joined_labels(question.frame, question.group)[rows[0]]}': " if question.group else ""
 
 
 def _extended(question: Question, horizon: int, options: _core.FillOptions, progress: Progress) -> tuple[list[Doubles], dict[str, Any]]:

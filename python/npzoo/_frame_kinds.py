@@ -144,7 +144,7 @@ class PandasFrame(Frame):
         levels = self._data.columns.nlevels
         if levels == 1:
             return self._data.assign(**columns)
-        added = self._pandas.DataFrame(dict(columns), index=self._data.index)
+        added: Any = self._pandas.DataFrame(dict(columns), index=self._data.index)
         added.columns = self._pandas.MultiIndex.from_tuples([(name, *[""] * (levels - 1)) for name in columns], names=self._data.columns.names)
         return self._pandas.concat([self._data, added], axis=1)
 
@@ -290,4 +290,5 @@ class XarrayFrame(Frame):
     def made(columns: Columns, coordinates: Sequence[str]) -> Any:
         import pandas
 
-        return pandas.DataFrame(columns).set_index(list(coordinates)).to_xarray()
+        table: Any = pandas.DataFrame(columns)
+        return table.set_index(list(coordinates)).to_xarray()
