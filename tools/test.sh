@@ -42,8 +42,10 @@ run() {
   local log=$build/meson-logs/testlog.json
   logs+=("$log")
   rm -f "$log"
+  SECONDS=0
   [ -f "$build/build.ninja" ] || env ${compiler:+CXX="$compiler"} meson setup "$build" "${setup[@]}" >/dev/null
   meson test -C "$build" --timeout-multiplier $patience --print-errorlogs "$@" || status=$?
+  printf 'test: %s took %d s\n' "$build" "$SECONDS" >&2
 }
 
 if [ -z "$all" ]; then
@@ -64,8 +66,10 @@ else
   # The tests run on the objects of which pip makes the wheel and tools/deb.sh the Debian packages.
   if [ ${#with_python[@]} -gt 0 ]; then
     rm -rf build-all/wheel
+    SECONDS=0
     MESON=$(command -v meson) ENVIRONMENT=build-python tools/wheel.sh build-all/wheel \
       --config-settings=build-dir="$PWD/build-all" --config-settings=setup-args=-Dtests=true >/dev/null || status=1
+    printf 'test: the wheel took %d s\n' "$SECONDS" >&2
   fi
   run build-all -- "${suites[@]/#/--suite=}"
   if [ ${#suites[@]} -eq 0 ]; then
