@@ -70,7 +70,7 @@ Pairs look_at_pairs(std::span<const Tensor> in, const PairForm& form) {
   const std::int64_t batch = q.dim(0), n = q.dim(1), keys = k.dim(1), width = q.dim(2) / form.heads, dx = xq.dim(2);
   std::vector<Tensor> places, rows;
   for (std::int64_t c = 0; c < dx; ++c) places.push_back(reshape(slice(xk, 2, c, c + 1), {batch, 1, 1, keys}));
-  Pairs pairs{.apart = sub(reshape(xq, {batch, n, dx, 1}), concat(places, 2))};  // (B, n, Dx, N)
+  Pairs pairs{.apart = sub(reshape(xq, {batch, n, dx, 1}), concat(places, 2)), .weights = {}};  // (B, n, Dx, N)
   rows.push_back(pairs.apart);
   for (std::int64_t h = 0; h < form.heads; ++h) {
     const auto head = [&](const Tensor& x) { return slice(x, 2, h * width, (h + 1) * width); };

@@ -78,7 +78,7 @@ class ComparedWindows {
     const double share =
         1 / (units_[static_cast<std::size_t>(c)] * static_cast<double>(std::ssize(origins_) * series().dim_y));
     score.mase += share * errors / count;
-    const double value = crps(path, y) / units_[static_cast<std::size_t>(c)];
+    const double value = crps(EndPath{path}, y) / units_[static_cast<std::size_t>(c)];
     score.crps += value / static_cast<double>(std::ssize(origins_) * series().dim_y);
     if (c == 0) score.window_crps.push_back(0);
     score.window_crps.back() += value / static_cast<double>(series().dim_y);

@@ -17,10 +17,13 @@ namespace {
 
 /// Long series are forecast from their last steps: those that curves are fitted to, and those that the weights see.
 constexpr std::size_t kMostFitted = 2000, kMostSeen = 512;
-constexpr std::array<double, kEndMethods> kUsualShares{1, 0.5, 0.5, 0.5, 1, 1, 1.5, 1};
+constexpr std::array<double, kEndMethods> kUsualShares{1, 0.5, 0.5, 0.5, 1, 1, 1, 0.5};
 /// Averaged deviations are too small on most development series: the numbers that methods are fitted by are not known
 /// exactly. A series' own held-out errors change this factor, which counts as `kPriorValues` of them.
 constexpr double kUsualWidth = 1.1, kMostWidth = 1.15, kPriorValues = 20;
+/// Shares fall with this power of a score, which is drawn to the median of all as if so many values had that. `kTiny`
+/// of the worst score is added to each: perfect scores are chance.
+constexpr double kPower = 5, kMedianValues = 4, kTiny = 1e-3;
 
 std::size_t at(EndMethod method) { return static_cast<std::size_t>(method); }
 
@@ -31,7 +34,8 @@ struct Part {
   std::vector<double> truth;  // empty: nothing is held out
   std::int64_t horizon = 0;
   std::vector<double> periods;
-  std::array<GaussianPath, kEndMethods> methods{};
+  bool takes_logarithms = true;
+  std::array<EndPath, kEndMethods> methods{};
   std::optional<AveragedSmoothing> smoothing{};
   struct Remainder {
     std::vector<double> regular{}, variance{};  // line and season behind the part, and their variance
@@ -78,15 +82,11 @@ Part::Remainder remainder_of(std::vector<double> flat, const SeriesTrend& trend,
   return r;
 }
 
-/// From logarithms back to values: means of log-normal distributions, and deviations to first order. So that no error
-/// explodes, the mean takes a logarithm's deviation for 1 at most.
-GaussianPath from_logarithms(GaussianPath path) {
-  for (std::size_t h = 0; h < path.mean.size(); ++h) {
-    const double median = std::exp(path.mean[h]), s = std::min(path.std[h], 1.0);
-    path.std[h] *= median;
-    path.mean[h] = median * std::exp(0.5 * s * s);
-  }
-  return path;
+/// From logarithms back to values. So that no mean explodes, the deviation of a logarithm is 1 at most.
+EndPath from_logarithms(GaussianPath logarithm) {
+  for (double& std : logarithm.std) std = std::min(std, 1.0);
+  const std::vector<double> none(logarithm.mean.size());
+  return {.gaussian = {none, none}, .log_normal = {{1, std::move(logarithm)}}};
 }
 
 /// Computes everything except the predictions of the weights.
@@ -98,12 +98,12 @@ void fit(Part& part) {
   const bool positive = std::ranges::none_of(y, [](double v) { return v <= 0; });
   auto& methods = part.methods;
   part.smoothing.emplace(flat, period, trend.degrees(), positive);
-  methods[at(EndMethod::smoothing)] = with_season(part.smoothing->forecast(horizon), trend, y.size());
-  methods[at(EndMethod::theta)] = with_season(theta_forecast(flat, horizon), trend, y.size());
-  methods[at(EndMethod::drift)] = with_season(drift_path(flat, horizon), trend, y.size());
-  methods[at(EndMethod::seasonal_naive)] = seasonal_naive_path(y, horizon, period);
+  methods[at(EndMethod::smoothing)] = {with_season(part.smoothing->forecast(horizon), trend, y.size())};
+  methods[at(EndMethod::theta)] = {with_season(theta_forecast(flat, horizon), trend, y.size())};
+  methods[at(EndMethod::drift)] = {with_season(drift_path(flat, horizon), trend, y.size())};
+  methods[at(EndMethod::seasonal_naive)] = {seasonal_naive_path(y, horizon, period)};
   part.values = remainder_of(flat, trend, horizon);
-  if (!positive) return;
+  if (!positive || !part.takes_logarithms) return;
   std::vector<double> logs;
   for (const double v : y) logs.push_back(std::log(v));
   const SeriesTrend log_trend(logs, part.periods);
@@ -119,14 +119,19 @@ std::vector<Part> parts_of(const SeriesEnd& end, std::size_t number) {
   const auto last = std::span(end.y).last(std::min(end.y.size(), kMostFitted));
   const std::vector<double> y(last.begin(), last.end());
   constexpr std::int64_t kUsualHidden = 6, kFewest = 16;
-  std::vector<Part> parts{
-      {.series = number, .y = y, .truth = {}, .horizon = end.horizon, .periods = periods_of(end, y)}};
+  std::vector<Part> parts{{.series = number,
+                           .y = y,
+                           .truth = {},
+                           .horizon = end.horizon,
+                           .periods = periods_of(end, y),
+                           .takes_logarithms = end.logarithms}};
   const std::int64_t season = whole_period(parts[0].periods);
   const std::int64_t hidden = std::min(end.horizon, std::max(season, kUsualHidden));
   for (std::int64_t count = 1; count <= 2; ++count) {
     std::int64_t size = std::ssize(y) - count * hidden;
     if (size < std::max(2 * season + 4, kFewest)) break;
-    Part part{.series = number, .y = {}, .truth = {}, .horizon = hidden, .periods = {}};
+    Part part{
+        .series = number, .y = {}, .truth = {}, .horizon = hidden, .periods = {}, .takes_logarithms = end.logarithms};
     while (size > 0 && std::isnan(y[static_cast<std::size_t>(size - 1)])) --size;
     part.y.assign(y.begin(), y.begin() + size);
     part.truth.assign(y.begin() + size, y.begin() + std::min(size + hidden, std::ssize(y)));
@@ -177,52 +182,64 @@ void ask_weights(const SeriesPredictor& predictor, std::vector<Part>& parts) {
       path.mean[h] += of->regular[h];
       path.std[h] = std::sqrt(path.std[h] * path.std[h] + of->variance[h]);
     }
-    part.methods[at(method)] = method == EndMethod::log_remainder ? from_logarithms(std::move(path)) : std::move(path);
+    part.methods[at(method)] =
+        method == EndMethod::log_remainder ? from_logarithms(std::move(path)) : EndPath{std::move(path)};
   }
+}
+
+double median_of(std::vector<double> values) {
+  std::ranges::sort(values);
+  return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
 }
 
 /// Shares by the scores of held-out parts. Methods without a forecast have none, and without scores logarithms have
 /// none either.
 std::array<double, kEndMethods> shares_of(const Part& whole, std::span<const Part> held_out) {
-  std::array<double, kEndMethods> shares = kUsualShares, scores{};
-  const auto missing = [](const Part& part, std::size_t m) { return part.methods[m].mean.empty(); };
+  std::array<double, kEndMethods> shares = kUsualShares;
+  const auto exists = [](std::size_t m) { return [m](const Part& part) { return part.methods[m].exists(); }; };
   for (std::size_t m = 0; m < kEndMethods; ++m)
-    if (missing(whole, m) || std::ranges::any_of(held_out, [&](const Part& part) { return missing(part, m); }))
-      shares[m] = 0;
-  double best = std::numeric_limits<double>::infinity(), most = 0;
-  bool scored = !held_out.empty();
+    if (!exists(m)(whole) || !std::ranges::all_of(held_out, exists(m))) shares[m] = 0;
+  double values = 0;  // of each method's score
+  for (const Part& part : held_out)
+    values += static_cast<double>(std::ranges::count_if(part.truth, [](double y) { return !std::isnan(y); }));
+  std::vector<double> scores;  // of methods with a share: their mean CRPS
   for (std::size_t m = 0; m < kEndMethods; ++m) {
     if (shares[m] == 0) continue;
-    for (const Part& part : held_out) scores[m] += crps(part.methods[m], part.truth);
-    scored = scored && std::isfinite(scores[m]);
-    best = std::min(best, scores[m]);
-    most = std::max(most, scores[m]);
+    double& score = scores.emplace_back();
+    for (const Part& part : held_out) score += crps(part.methods[m], part.truth) / static_cast<double>(held_out.size());
   }
-  constexpr double kTiny = 1e-3;  // of the worst score: perfect scores are chance
-  constexpr double kPower = 4;
-  if (!scored || most == 0)
+  const bool scored = !held_out.empty() && std::ranges::all_of(scores, [](double s) { return std::isfinite(s); });
+  if (scored && std::ranges::max(scores) > 0) {
+    const double middle = median_of(scores);
+    for (double& score : scores) score = (values * score + kMedianValues * middle) / (values + kMedianValues);
+    const double best = std::ranges::min(scores), tiny = kTiny * std::ranges::max(scores);
+    for (std::size_t m = 0, k = 0; m < kEndMethods; ++m)
+      if (shares[m] > 0) shares[m] *= std::pow((best + tiny) / (scores[k++] + tiny), kPower);
+  } else {
     shares[at(EndMethod::logarithms)] = shares[at(EndMethod::log_remainder)] = 0;
-  else
-    for (std::size_t m = 0; m < kEndMethods; ++m)
-      shares[m] *= std::pow((best + kTiny * most) / (scores[m] + kTiny * most), kPower);
+  }
   double sum = 0;
   for (const double share : shares) sum += share;
   for (double& share : shares) share /= sum;
   return shares;
 }
 
-/// Averages means and standard deviations; these are multiplied by `width`.
-GaussianPath combine(const Part& part, const std::array<double, kEndMethods>& shares, double width) {
-  GaussianPath path;
-  for (std::size_t h = 0; h < static_cast<std::size_t>(part.horizon); ++h) {
-    double mean = 0, std = 0;
-    for (std::size_t m = 0; m < kEndMethods; ++m) {
-      if (shares[m] == 0) continue;
-      mean += shares[m] * part.methods[m].mean[h];
-      std += shares[m] * part.methods[m].std[h];
+/// Averages quantiles; deviations are multiplied by `width`.
+EndPath combine(const Part& part, const std::array<double, kEndMethods>& shares, double width) {
+  const std::vector<double> none(static_cast<std::size_t>(part.horizon));
+  EndPath path{.gaussian = {none, none}};
+  for (std::size_t m = 0; m < kEndMethods; ++m) {
+    if (shares[m] == 0) continue;
+    const EndPath& method = part.methods[m];
+    for (std::size_t h = 0; h < none.size(); ++h) {
+      path.gaussian.mean[h] += shares[m] * method.gaussian.mean[h];
+      path.gaussian.std[h] += shares[m] * width * method.gaussian.std[h];
     }
-    path.mean.push_back(mean);
-    path.std.push_back(width * std);
+    for (EndPath::LogNormal one : method.log_normal) {
+      one.share *= shares[m];
+      for (double& std : one.logarithm.std) std *= width;
+      path.log_normal.push_back(std::move(one));
+    }
   }
   return path;
 }
@@ -233,11 +250,13 @@ double width_of(std::span<const Part> held_out, const std::array<double, kEndMet
   constexpr double kMostSquare = 9, kMostValues = 5;
   double squares = kPriorValues * kUsualWidth * kUsualWidth, count = kPriorValues;
   for (const Part& part : held_out) {
-    const GaussianPath path = combine(part, shares, 1);
+    const EndPath path = combine(part, shares, 1);
     double sum = 0, known = 0;
     for (std::size_t h = 0; h < part.truth.size(); ++h) {
-      if (std::isnan(part.truth[h]) || !(path.std[h] > 0)) continue;
-      sum += std::min(std::pow((part.truth[h] - path.mean[h]) / path.std[h], 2), kMostSquare);
+      const ComonotonicSum z = path.step(h);
+      const double spread = (z.at(1) - z.at(-1)) / 2;
+      if (std::isnan(part.truth[h]) || !(spread > 0)) continue;
+      sum += std::min(std::pow((part.truth[h] - z.at(0)) / spread, 2), kMostSquare);
       ++known;
     }
     if (known == 0) continue;
@@ -254,8 +273,9 @@ void widen_constant(std::span<const double> y, EndForecast& forecast) {
   const double value = y.back();
   if (std::ranges::any_of(y, [&](double v) { return !std::isnan(v) && v != value; })) return;
   const double least = rounding_std(value);
-  const auto widen = [&](GaussianPath& path) {
-    for (double& std : path.std) std = std::max(std, least);
+  const auto widen = [&](EndPath& path) {
+    for (std::size_t h = 0; h < path.gaussian.std.size(); ++h)
+      path.gaussian.std[h] += std::max(0.0, least - path.step(h).moments().std);
   };
   widen(forecast.combined);
   std::ranges::for_each(forecast.methods, widen);
@@ -275,21 +295,40 @@ std::string_view name_of(EndMethod method) {
   return kNames[at(method)];
 }
 
-double crps(const GaussianPath& path, std::span<const double> truth) {
+double at_step(std::span<const double> path, double last, double ahead) {
+  const double below = std::floor(ahead), share = ahead - below;
+  const auto number = [&](double step) { return step < 1 ? last : path[static_cast<std::size_t>(step) - 1]; };
+  return share == 0 ? number(below) : (1 - share) * number(below) + share * number(below + 1);
+}
+
+ComonotonicSum EndPath::at(double ahead, double last) const {
+  ComonotonicSum z{at_step(gaussian.mean, last, ahead), at_step(gaussian.std, 0, ahead)};
+  double sum = 0;  // of shares: the Gaussian has what is left of the last value
+  for (const LogNormal& one : log_normal) {
+    z.parts.push_back(
+        {one.share, at_step(one.logarithm.mean, std::log(last), ahead), at_step(one.logarithm.std, 0, ahead)});
+    sum += one.share;
+  }
+  if (ahead < 1) z.mean -= sum * (1 - ahead) * last;
+  return z;
+}
+
+double crps(const EndPath& path, std::span<const double> truth) {
   double sum = 0, count = 0;
   for (std::size_t h = 0; h < truth.size(); ++h) {
     if (std::isnan(truth[h])) continue;
-    sum += path.std[h] > 0 ? npzoo::crps({std::span(&path.mean[h], 1), std::span(&path.std[h], 1)}, truth[h])
-                           : std::abs(truth[h] - path.mean[h]);
+    sum += path.step(h).crps(truth[h]);
     ++count;
   }
   return count > 0 ? sum / count : std::numeric_limits<double>::quiet_NaN();
 }
 
 std::vector<double> EndForecast::paths(std::span<Random> streams) const {
-  const std::size_t horizon = combined.mean.size();
-  std::vector<double> all = smoothing->path_errors(std::ssize(combined.mean), streams);
-  for (std::size_t i = 0; i < all.size(); ++i) all[i] = combined.mean[i % horizon] + combined.std[i % horizon] * all[i];
+  const std::size_t horizon = combined.gaussian.mean.size();
+  std::vector<ComonotonicSum> steps;
+  for (std::size_t h = 0; h < horizon; ++h) steps.push_back(combined.step(h));
+  std::vector<double> all = smoothing->path_errors(static_cast<std::int64_t>(horizon), streams);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = steps[i % horizon].at(all[i]);
   return all;
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "npzoo/datasets/comonotonic_sum.h"
 #include "npzoo/datasets/series/smoothing.h"
 #include "npzoo/models/applications/tables/series_predictor.h"
 
@@ -18,6 +19,7 @@ struct SeriesEnd {
   std::int64_t horizon = 0;       // steps behind the last one
   std::vector<double> periods{};  // steps; empty: found
   std::vector<double> likely{};   // periods that need less evidence to be found
+  bool logarithms = true;         // whether methods of logarithms take part
 };
 
 /// The ways to forecast that a combination is made of.
@@ -37,16 +39,38 @@ std::string_view name_of(EndMethod method);
 inline constexpr std::array kPlainEndMethods{EndMethod::smoothing, EndMethod::theta, EndMethod::drift,
                                              EndMethod::seasonal_naive};
 
+/// The number so many steps ahead on a path whose first number is one step ahead. Between steps it is interpolated;
+/// `last` is the number 0 steps ahead.
+double at_step(std::span<const double> path, double last, double ahead);
+
+/// What a method or the combination forecasts: a distribution for each step.
+struct EndPath {
+  struct LogNormal {
+    double share = 0;
+    GaussianPath logarithm;  // (horizon)
+  };
+  GaussianPath gaussian;  // (horizon); 0 of a method of logarithms
+  std::vector<LogNormal> log_normal{};
+
+  /// False: not for this series.
+  bool exists() const { return !gaussian.mean.empty(); }
+  /// The distribution so many steps ahead, at least 0. Between steps its numbers are interpolated; 0 is the last known
+  /// value.
+  ComonotonicSum at(double ahead, double last) const;
+  /// Of step h, from 0 on.
+  ComonotonicSum step(std::size_t h) const { return at(static_cast<double>(h + 1), 0); }
+};
+
 struct EndForecast {
-  std::vector<double> periods;                      // steps
-  GaussianPath combined;                            // (horizon)
-  std::array<GaussianPath, kEndMethods> methods{};  // by EndMethod; empty: not for this series
-  std::array<double, kEndMethods> shares{};         // of the combination; their sum is 1
+  std::vector<double> periods;                 // steps
+  EndPath combined;                            // (horizon)
+  std::array<EndPath, kEndMethods> methods{};  // by EndMethod
+  std::array<double, kEndMethods> shares{};    // of the combination; their sum is 1
   std::optional<AveragedSmoothing> smoothing{};
 
-  const GaussianPath& of(EndMethod method) const { return methods[static_cast<std::size_t>(method)]; }
-  /// Draws a path for each stream (streams, horizon): at each step the Gaussian of the combination, and steps depend on
-  /// each other as in exponential smoothing. A longer horizon begins with the same errors.
+  const EndPath& of(EndMethod method) const { return methods[static_cast<std::size_t>(method)]; }
+  /// Draws a path for each stream (streams, horizon): at each step the distribution of the combination, and steps
+  /// depend on each other as in exponential smoothing. A longer horizon begins with the same errors.
   std::vector<double> paths(std::span<Random> streams) const;
 };
 
@@ -54,15 +78,16 @@ struct EndForecast {
 /// weights. The weights predict twice: the values, and the values minus a straight line and the mean season. Where no
 /// value is 0 or below, smoothing and weights also forecast the logarithms, whose season grows with the level.
 ///
-/// Means and standard deviations are averaged (quantile averaging of Gaussians), and deviations are multiplied by a
-/// factor that suits the series' held-out errors, at most 1.15. A method's share falls with the fourth
-/// power of its score (CRPS) on at most two held-out parts of the series, each as long as a season or the horizon.
+/// Quantiles are averaged, so that the combination is a Gaussian plus log-normal parts, and deviations are multiplied
+/// by a factor that suits the series' held-out errors, at most 1.15. A method's share falls with the fifth power of its
+/// score (CRPS) on at most two held-out parts of the series, each as long as a season or the horizon. Scores are drawn
+/// towards their median, which counts as four values.
 /// Series too short for that get the usual shares, without logarithms. Forecasts of a series of one value have at least
 /// the deviation of its rounding (rounding_std). Deterministic, whatever the number of threads.
 /// Throws Interrupted as `predictor` does, and Error for a series without three known values.
 std::vector<EndForecast> forecast_ends(const SeriesPredictor& predictor, std::span<const SeriesEnd> ends);
 
-/// Mean CRPS of the Gaussians at the known values among `truth`; NaN if none is known.
-double crps(const GaussianPath& path, std::span<const double> truth);
+/// Mean CRPS of the distributions at the known values among `truth`; NaN if none is known.
+double crps(const EndPath& path, std::span<const double> truth);
 
 }  // namespace npzoo

@@ -3,36 +3,97 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "npzoo/datasets/gaussian_mixture.h"
+#include "npzoo/datasets/normal_expectation.h"
 
 namespace npzoo {
 
 namespace {
 
-GaussianMixture gaussian(const RowDistribution& d) { return {std::span(&d.mean, 1), std::span(&d.std, 1)}; }
+/// A transformed sum that is not a Gaussian: a rising function of a standard normal number.
+class Transformed {
+ public:
+  Transformed(const ValueTransform& transform, const ComonotonicSum& z)
+      : transform_(transform), z_(z), low_(z.inverse(transform.at_most(transform.low))), high_(upper_edge()) {}
+
+  double at(double u) const { return transform_.inverse(z_.at(u)); }
+  /// P(Y ≤ y) and P(Y ≥ y).
+  double at_most(double y) const { return normal_probability(z_.inverse(transform_.at_most(y))); }
+  double at_least(double y) const { return normal_probability(-z_.inverse(transform_.below(y))); }
+
+  ValueMoments moments() const {
+    if (are_few()) {
+      const double first = at(-kTail), last = at(kTail);
+      double mean = 0, square = 0;  // of Y − first, from the probabilities of Y > first + k
+      for (double k = 0; first + k < last; ++k) {
+        const double above = 1 - at_most(first + k);
+        mean += above;
+        square += (2 * k + 1) * above;
+      }
+      return {first + mean, std::sqrt(std::max(0.0, square - mean * mean))};
+    }
+    const double center = at(0);  // near the mean, so that the variance keeps its digits
+    const double first = normal_expectation([&](double u) { return at(u) - center; }, {low_, high_});
+    const double second =
+        normal_expectation([&](double u) { return (at(u) - center) * (at(u) - center); }, {low_, high_});
+    return {center + first, std::sqrt(std::max(0.0, second - first * first))};
+  }
+
+  double crps(double y) const {
+    if (!are_few())
+      return rising_crps([this](double u) { return at(u); }, y, {low_, high_, z_.inverse(transform_.at_most(y))});
+    double sum = 0;
+    for (double k = std::min(at(-kTail), std::floor(y)); k < std::max(at(kTail), y); ++k) {
+      const double below = at_most(k), off = k >= y ? 1 - below : below;
+      sum += off * off;
+    }
+    return sum;
+  }
+
+  double central_mass(double y) const { return std::max(0.0, 1 - 2 * std::min(at_most(y), at_least(y))); }
+
+ private:
+  static constexpr double kTail = 9, kMostSteps = 4096;  // as those of figures of Gaussians
+
+  double upper_edge() const { return z_.inverse(transform_.below(transform_.high)); }
+  /// Whole numbers few enough to sum over.
+  bool are_few() const { return transform_.counts && at(kTail) - at(-kTail) < kMostSteps; }
+
+  const ValueTransform& transform_;
+  const ComonotonicSum& z_;
+  double low_, high_;  // the u between which Y is not at a limit
+};
+
+GaussianMixture gaussian(const ComonotonicSum& z) { return {std::span(&z.mean, 1), std::span(&z.std, 1)}; }
 
 }  // namespace
 
 ValueMoments RowDistribution::moments() const {
-  ValueMoments of = transform.active() ? npzoo::moments(transform, gaussian(*this)) : ValueMoments{mean, std};
+  ValueMoments of = !transform.active() ? z.moments()
+                    : z.parts.empty()   ? npzoo::moments(transform, gaussian(z))
+                                        : Transformed(transform, z).moments();
   of.mean += added;
   return of;
 }
 
-double RowDistribution::quantile(double probability) const {
-  const double z = npzoo::quantile(gaussian(*this), probability);
-  return (transform.active() ? transform.inverse(z) : z) + added;
+double RowDistribution::quantile(double probability) const { return at(normal_quantile(probability)); }
+
+double RowDistribution::at(double u) const {
+  const double number = z.at(u);
+  return (transform.active() ? transform.inverse(number) : number) + added;
 }
 
 double RowDistribution::crps(double y) const {
-  return transform.active() ? npzoo::crps(transform, gaussian(*this), y - added)
-                            : npzoo::crps(gaussian(*this), y - added);
+  if (!transform.active()) return z.crps(y - added);
+  return z.parts.empty() ? npzoo::crps(transform, gaussian(z), y - added) : Transformed(transform, z).crps(y - added);
 }
 
 double RowDistribution::central_mass(double y) const {
-  return transform.active() ? npzoo::central_mass(transform, gaussian(*this), y - added)
-                            : npzoo::central_mass(gaussian(*this), y - added);
+  if (!transform.active()) return 1 - 2 * normal_probability(-std::abs(z.inverse(y - added)));
+  return z.parts.empty() ? npzoo::central_mass(transform, gaussian(z), y - added)
+                         : Transformed(transform, z).central_mass(y - added);
 }
 
 double positive_std(double std, double mean) {

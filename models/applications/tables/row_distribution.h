@@ -3,17 +3,21 @@
 #include <cstdint>
 #include <span>
 
+#include "npzoo/datasets/comonotonic_sum.h"
 #include "npzoo/models/applications/tables/table_series.h"
 #include "npzoo/models/applications/tables/value_transform.h"
 
 namespace npzoo {
 
-/// The distribution of a value: that of a Gaussian Z after limits or a transform, plus a number.
+/// The distribution of a value: that of Z after limits or a transform, plus a number.
 struct RowDistribution {
-  double mean = 0, std = 0;  // of Z; std is positive
+  /// Its deviation is positive. Log-normal parts have no finite mean through a transform by logarithms.
+  ComonotonicSum z;
   ValueTransform transform{};
   double added = 0;
 
+  /// The value that rises with a standard normal number u.
+  double at(double u) const;
   ValueMoments moments() const;
   double quantile(double probability) const;
   double crps(double y) const;

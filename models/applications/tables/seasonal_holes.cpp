@@ -96,7 +96,7 @@ double share_of(std::span<const HoleQuestion* const> hidden, std::int64_t count,
   std::array<double, 2> scores{};
   for (const HoleQuestion* q : hidden)
     for (std::size_t m = 0; m < 2; ++m)
-      scores[m] += crps(q->answers[m], q->truth) * static_cast<double>(q->truth.size());
+      scores[m] += crps(EndPath{q->answers[m]}, q->truth) * static_cast<double>(q->truth.size());
   if (count < kFewest || !(scores[0] + scores[1] > 0)) return given ? kEqual : 0;
   if (!given && !(scores[1] < kClearly * scores[0])) return 0;
   const double ratio = std::pow(scores[1] / scores[0], kPower);
@@ -116,12 +116,12 @@ void put_answers(const HoleQuestion& q, const RegularSeries& s, double share, co
                  spread = (1 - share) * plain.std[k] + share * seasonal.std[k];
     const double more =
         question.added_variance.empty() ? 0 : question.added_variance[s.column][static_cast<std::size_t>(r.row)];
-    const RowDistribution d{mean, positive_std(more > 0 ? std::sqrt(spread * spread + more) : spread, mean),
+    const RowDistribution d{{mean, positive_std(more > 0 ? std::sqrt(spread * spread + more) : spread, mean)},
                             s.transform};
     put(d, r.row, truth_of(question, s.column, r.row), options.quantiles, column);
     Random random = streams.stream({&q.positions[k], 1});
     for (std::size_t i = 0; i < samples; ++i) {
-      const double z = d.mean + spread * random.normal();  // covariates add their own draws
+      const double z = mean + spread * random.normal();  // covariates add their own draws
       column.samples[static_cast<std::size_t>(r.row) * samples + i] = s.transform.active() ? s.transform.inverse(z) : z;
     }
     ++k;

@@ -41,7 +41,8 @@ std::optional<HiddenEnd> hide_end(const RegularSeries& s) {
   HiddenEnd end{.shown = {.y = {s.y.begin(), s.y.begin() + size},
                           .horizon = s.steps() - size,
                           .periods = s.given,
-                          .likely = s.likely},
+                          .likely = s.likely,
+                          .logarithms = takes_logarithms(s)},
                 .hidden = {s.y.begin() + size, s.y.end()},
                 .transform = s.transform};
   std::vector<double> values = end.shown.y;
@@ -53,11 +54,12 @@ std::optional<HiddenEnd> hide_end(const RegularSeries& s) {
 }
 
 /// Adds the scores of a path.
-void add_scores(const HiddenEnd& end, const GaussianPath& path, EndScore& score) {
+void add_scores(const HiddenEnd& end, const EndPath& path, EndScore& score) {
   constexpr double kCentral = 0.95;
   for (std::size_t h = 0; h < end.hidden.size(); ++h) {
     if (std::isnan(end.hidden[h])) continue;
-    const RowDistribution d{path.mean[h], positive_std(path.std[h], path.mean[h]), end.transform};
+    RowDistribution d{path.step(h), end.transform};
+    d.z.std = positive_std(d.z.std, d.z.at(0));
     const double y = end.transform.active() ? end.transform.inverse(end.hidden[h]) : end.hidden[h];
     score.mase += std::abs(y - d.moments().mean) / end.unit;
     score.crps += d.crps(y) / end.unit;
@@ -80,10 +82,8 @@ std::vector<EndScore> check_table_ends(const SeriesPredictor& predictor, std::sp
   const std::vector<EndForecast> forecasts = forecast_ends(predictor, shown);
   std::vector<EndScore> scores;
   for (std::size_t m = 0; m <= kEndMethods; ++m) {
-    const auto path = [m](const EndForecast& f) -> const GaussianPath& {
-      return m == 0 ? f.combined : f.methods[m - 1];
-    };
-    if (std::ranges::any_of(forecasts, [&](const EndForecast& f) { return path(f).mean.empty(); })) continue;
+    const auto path = [m](const EndForecast& f) -> const EndPath& { return m == 0 ? f.combined : f.methods[m - 1]; };
+    if (std::ranges::any_of(forecasts, [&](const EndForecast& f) { return !path(f).exists(); })) continue;
     EndScore& score = scores.emplace_back();
     score.method = m == 0 ? "combination" : std::string(name_of(static_cast<EndMethod>(m - 1)));
     for (std::size_t i = 0; i < ends.size(); ++i) add_scores(ends[i], path(forecasts[i]), score);

@@ -12,13 +12,6 @@ namespace {
 
 constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 
-/// The number at so many steps behind the last one; between steps it is interpolated.
-double at_step(std::span<const double> path, double last, double ahead) {
-  const double below = std::floor(ahead), share = ahead - below;
-  const auto number = [&](double step) { return step < 1 ? last : path[static_cast<std::size_t>(step) - 1]; };
-  return share == 0 ? number(below) : (1 - share) * number(below) + share * number(below + 1);
-}
-
 /// The spread of the season and of the differences of neighbouring values.
 double spread_of(std::span<const double> y, std::span<const double> periods) {
   double squares = 0, count = 0, season = 0;
@@ -34,19 +27,26 @@ double spread_of(std::span<const double> y, std::span<const double> periods) {
 
 SeriesEnd end_of(const RegularSeries& s) {
   const double ahead = s.behind.back().position - static_cast<double>(s.steps() - 1);
-  return {.y = s.y, .horizon = static_cast<std::int64_t>(std::ceil(ahead)), .periods = s.given, .likely = s.likely};
+  return {.y = s.y,
+          .horizon = static_cast<std::int64_t>(std::ceil(ahead)),
+          .periods = s.given,
+          .likely = s.likely,
+          .logarithms = takes_logarithms(s)};
 }
 
 }  // namespace
 
-RowDistribution TableEnd::distribution(const GaussianPath& path, std::size_t i) const {
-  const double mean = at_step(path.mean, last, ahead[i]), std = at_step(path.std, 0, ahead[i]),
-               more = (variance.empty() ? 0 : variance[i]) + (closed[i] ? spread * spread : 0);
-  return {mean, positive_std(more > 0 ? std::sqrt(std * std + more) : std, mean), transform,
-          added.empty() ? 0 : added[i]};
+bool takes_logarithms(const RegularSeries& series) { return series.transform.kind != ValueTransform::Kind::log; }
+
+RowDistribution TableEnd::distribution(const EndPath& path, std::size_t i) const {
+  const double more = (variance.empty() ? 0 : variance[i]) + (closed[i] ? spread * spread : 0);
+  ComonotonicSum z = path.at(ahead[i], last);
+  if (more > 0) z = z.plus_variance(more);
+  z.std = positive_std(z.std, z.at(0));
+  return {std::move(z), transform, added.empty() ? 0 : added[i]};
 }
 
-double TableEnd::median(const GaussianPath& path, std::size_t i) const { return distribution(path, i).quantile(0.5); }
+double TableEnd::median(const EndPath& path, std::size_t i) const { return distribution(path, i).at(0); }
 
 std::vector<double> slope_normals(const PlaceSamples& streams, std::int64_t sample, std::size_t count) {
   const auto number = static_cast<double>(sample);
@@ -62,7 +62,7 @@ std::vector<double> TableEnd::paths(std::int64_t count) const {
     random.push_back(streams.stream({&number, 1}));
   }
   const std::vector<double> all = forecast.paths(random);
-  const std::size_t horizon = forecast.combined.mean.size();
+  const std::size_t horizon = forecast.combined.gaussian.mean.size();
   std::vector<double> at_rows;
   const std::size_t slopes = slope_errors.size() / std::max<std::size_t>(rows.size(), 1);
   for (std::size_t p = 0; p < random.size(); ++p) {

@@ -37,15 +37,16 @@ struct TableEnd {
   PlaceSamples slope_streams{0, {}, {}};
 
   /// Returns what a method forecasts for row `i`.
-  RowDistribution distribution(const GaussianPath& path, std::size_t i) const;
+  RowDistribution distribution(const EndPath& path, std::size_t i) const;
   /// Returns the middle of what a method forecasts for row `i`.
-  double median(const GaussianPath& path, std::size_t i) const;
+  double median(const EndPath& path, std::size_t i) const;
   /// Draws paths (count, rows). More paths begin with the same ones, and a longer horizon with the same values.
   std::vector<double> paths(std::int64_t count) const;
 };
 
-/// Returns the S standard normal numbers that slopes have in sample `sample`.
-std::vector<double> slope_normals(const PlaceSamples& streams, std::int64_t sample, std::size_t count);
+/// Whether logarithms of the values of a series may be forecast: not if values are logarithms themselves, since the
+/// exponential of a log-normal number has no finite mean.
+bool takes_logarithms(const RegularSeries& series);
 
 /// Returns the S standard normal numbers that slopes have in sample `sample`.
 std::vector<double> slope_normals(const PlaceSamples& streams, std::int64_t sample, std::size_t count);
