@@ -1,4 +1,4 @@
-"""Series: forecasts behind their end, and how good such forecasts would have been."""
+"""Series: forecasts of the rows after the last one, and scores of such forecasts."""
 
 from __future__ import annotations
 
@@ -21,21 +21,77 @@ from ._warnings import warn
 
 def forecast(data: TableT, horizon: int | None = None, time: str | None = None, values: str | Sequence[str] | None = None,
              weights: str | os.PathLike[str] | Model | None = None, *, group: str | Sequence[str] | None = None,
-             quantiles: Iterable[float] = (), samples: int = 0, seed: int | None = None, dates: str | None = None,
-             ends: str = "combined", period: Period = None, bounds: tuple[float | None, float | None] = (None, None),
-             counts: bool = False, progress: Progress = None) -> TableT:
-    """Predicts the next ``horizon`` rows of a table whose rows follow each other in equal steps of ``time``.
+             ends: str = "combined", period: Period = None, quantiles: Iterable[float] = (), samples: int = 0,
+             seed: int | None = None, bounds: tuple[float | None, float | None] = (None, None), counts: bool = False,
+             dates: str | None = None, progress: Progress = None) -> TableT:
+    """Forecasts the rows after the last one of a series, or of each of several.
 
-    Returns a table of the same kind with the times and the columns ``mean_VALUE``, ``std_VALUE``, ``qP_VALUE`` and
-    ``sampleK_VALUE``. Samples are paths: a sum over steps of one of them is a sample of the sum. ``weights`` are those of
-    a model of forecasts, such as :func:`npzoo.train` makes under ``taylorformer/exchange``; by default the weights for
-    tables are combined with exponential smoothing, Theta, drift and the last season, by their scores on held-out parts
-    (``ends="weights"``: not combined, and each step is sampled by itself). ``period`` is the length of a season, or
-    several: steps, or of dates a time such as ``"1y"``, ``"7d"`` or ``"24h"``; by default it is found. ``time`` is by
-    default the column of dates; ``values`` are all other columns of numbers. Each value of the column ``group``, or each
-    combination of several, is a series of its own, with its own step and its own end. ``dates``, ``bounds`` and ``counts``
-    are those of :func:`fill`. With covariates that are known ahead use :func:`fill` with ``targets``.
+    Parameters
+    ----------
+    data : table
+        A table of any kind that :func:`fill` takes. Its rows follow each other in equal steps of ``time``.
+    horizon : int
+        Number of steps to forecast. Optional for weights of a model of forecasts: the horizon of the training.
+    time : str, optional
+        Column of the times, numbers or dates. Default: the column of dates.
+    values : str or list of str, optional
+        Columns to forecast. Default: all other columns of numbers.
+    weights : str, path or Model, optional
+        Weights of a model of forecasts, such as :func:`npzoo.train` makes under ``taylorformer/exchange``. Default: the
+        weights for tables, combined with other methods (see ``ends``).
+    group : str or list of str, optional
+        Each value of this column, or each combination of several, is a series of its own, with its own step and end.
 
+    Parameters: method
+    ------------------
+    ends : {"combined", "weights"}, default "combined"
+        ``"combined"`` averages the weights for tables with exponential smoothing, Theta, drift and the last season, by their
+        scores on held-out parts. ``"weights"`` uses the weights alone, and samples each step by itself.
+    period : int, float, str or list of these, optional
+        Length of a season, or of several: steps, or of dates a time such as ``"1y"``, ``"7d"`` or ``"24h"``. Default: found in the
+        values.
+
+    Parameters: uncertainty
+    -----------------------
+    quantiles : list of float, optional
+        Probabilities of the quantiles to return.
+    samples : int, default 0
+        Number of sampled paths. A sum over steps of a path is a sample of the sum.
+    seed : int, optional
+        Seed of random numbers.
+
+    Parameters: limits
+    ------------------
+    bounds, counts : optional
+        As in :func:`fill`.
+
+    Parameters: computation
+    -----------------------
+    dates, progress : optional
+        As in :func:`fill`.
+
+    Returns
+    -------
+    table
+        A table of the same kind as ``data`` with ``horizon`` rows for each series: the group, the times and the columns
+        ``mean_VALUE``, ``std_VALUE``, ``qP_VALUE`` and ``sampleK_VALUE``.
+
+    Raises
+    ------
+    npzoo.InvalidInput
+        An argument or the table cannot be used, such as repeated times without a ``group``.
+
+    Warns
+    -----
+    npzoo.PredictionWarning
+        A reason to doubt a figure, as in :func:`fill`.
+
+    Notes
+    -----
+    With covariates that are known ahead, call :func:`fill` with the future rows as ``targets``.
+
+    Examples
+    --------
     >>> import npzoo, numpy
     >>> month = numpy.arange(48.0)
     >>> ahead = npzoo.forecast({"month": month, "sales": numpy.sin(month / 2)}, horizon=3, time="month")
@@ -72,13 +128,30 @@ def forecast(data: TableT, horizon: int | None = None, time: str | None = None, 
 def backtest(data: TableLike, time: str | None = None, values: str | Sequence[str] | None = None, *,
              group: str | Sequence[str] | None = None, dates: str | None = None, period: Period = None,
              progress: Progress = None) -> Table:
-    """Scores forecasts of the last season of each series, or of six steps, hidden from the methods.
+    """Scores forecasts of the end of each series, which it hides from the methods: the last season, or six steps.
 
-    Returns a row for the combination that :func:`forecast` uses, and one for each method in it: MASE and CRPS in errors
-    of the last season on the part that was shown, ``coverage_95``, the share of hidden values inside the central
-    interval of 95 %, and ``skill``, the share of the CRPS of the seasonal naive forecast that the method saves. The table
-    is empty if no series is long enough. The arguments are those of :func:`forecast`.
+    Parameters
+    ----------
+    data : table
+        A table of any kind that :func:`fill` takes.
+    time, values, group, dates, period, progress : optional
+        As in :func:`forecast`.
 
+    Returns
+    -------
+    list of dict
+        A row for the combination that :func:`forecast` uses, and one for each of its methods: ``mase`` and ``crps`` in units of
+        the error of the last season on the part that was shown; ``coverage_95``, the share of hidden values inside the central
+        interval of 95 %; ``skill``, the share of the CRPS of the seasonal naive forecast that the method saves; ``values``, the
+        number of hidden values. The list is empty if no series is long enough.
+
+    Raises
+    ------
+    npzoo.InvalidInput
+        An argument or the table cannot be used, as in :func:`forecast`.
+
+    Examples
+    --------
     >>> import npzoo, numpy
     >>> month = numpy.arange(60.0)
     >>> rows = npzoo.backtest({"month": month, "sales": numpy.sin(month / 3)}, "month")

@@ -45,16 +45,42 @@ class Completed:
         return axes
 
 
-def complete(image: ArrayLike | os.PathLike[str], mask: ArrayLike | None = None, weights: str | os.PathLike[str] | Model = "quick/mnist", *, size: tuple[int, int] | None = None,
-             samples: int = 0, seed: int = 0, progress: Progress = None) -> Completed:
+def complete(image: ArrayLike | os.PathLike[str], mask: ArrayLike | None = None,
+             weights: str | os.PathLike[str] | Model = "quick/mnist", *, size: tuple[int, int] | None = None, samples: int = 0,
+             seed: int = 0, progress: Progress = None) -> Completed:
     """Completes an image of which a model sees some pixels.
 
-    ``image`` is an array (height, width) or (height, width, channels) of bytes, or of shares of white from 0 to 1, or the
-    path of a PNG or JPEG. ``mask`` (height, width) is true where the model sees the pixel; a number is the share of
-    pixels that are shown, chosen by ``seed``; without it, NaN marks the hidden pixels of an array of shares. ``size``
-    (height, width) is that of the prediction, by default the image's. ``weights`` are those of a model of images with as
-    many channels. ``samples`` images are drawn; models that predict each pixel by itself draw none.
+    Parameters
+    ----------
+    image : array or path
+        Array (height, width) or (height, width, channels) of bytes, or of shares of white from 0 to 1; or the path of a PNG or
+        JPEG.
+    mask : array or float, optional
+        Array (height, width), true where the model sees the pixel; or the share of pixels to show, which ``seed`` chooses.
+        Without it, NaN marks the hidden pixels of an array of shares.
+    weights : str, path or Model, default "quick/mnist"
+        Weights of a model of images with as many channels.
+    size : (int, int), optional
+        Height and width of the result. Default: those of the image.
+    samples : int, default 0
+        Number of images to sample. Models that predict each pixel by itself sample none.
+    seed : int, default 0
+        Seed of the shown pixels and of the samples.
+    progress : callable, optional
+        Called as ``progress(done, all)``.
 
+    Returns
+    -------
+    Completed
+        The image, its mean, standard deviation and samples, and the scores of the hidden pixels.
+
+    Raises
+    ------
+    npzoo.InvalidInput
+        The image, the mask or an argument cannot be used, or the model is not one of images.
+
+    Examples
+    --------
     >>> import npzoo, numpy
     >>> stroke = numpy.zeros((28, 28), numpy.uint8)
     >>> stroke[4:24, 13:16] = 255

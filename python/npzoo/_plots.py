@@ -78,10 +78,32 @@ def _grid(x: np.ndarray, y: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]] |
 
 
 def plot(filled: TableLike, inputs: Names = None, values: Names = None, group: Names = None) -> list[Any]:
-    """Draws a table that :func:`npzoo.fill` returned: bands over one input, maps over two. Returns the axes.
+    """Draws a table that :func:`npzoo.fill` returned: bands over one input, maps over two.
 
-    ``inputs``, ``values`` and ``group`` are the columns, as given to :func:`npzoo.fill`; by default they are read from
-    the table. Of many groups the first six are drawn.
+    Parameters
+    ----------
+    filled : table
+        The result of :func:`npzoo.fill`.
+    inputs, values, group : str or list of str, optional
+        Columns, as given to :func:`npzoo.fill`. Default: read from the table. Of many groups the first six are drawn.
+
+    Returns
+    -------
+    list of matplotlib.axes.Axes
+        For bands one for each value column. For maps a row of three for each value column: the values, their means and their
+        standard deviations.
+
+    Raises
+    ------
+    npzoo.InvalidInput
+        The inputs are not one or two columns, or a column is missing.
+
+    Examples
+    --------
+    >>> import npzoo, numpy
+    >>> day = numpy.arange(10.0)
+    >>> filled = npzoo.fill({"day": day, "level": numpy.where(day == 4, numpy.nan, numpy.sin(day))})
+    >>> (ax,) = npzoo.plot(filled, inputs="day")  # doctest: +SKIP
     """
     import matplotlib.pyplot as plt
 

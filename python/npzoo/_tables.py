@@ -22,64 +22,137 @@ if TYPE_CHECKING:
 
 def fill(data: TableT, inputs: str | Sequence[str] | None = None, values: str | Sequence[str] | None = None,
          group: str | Sequence[str] | None = None, weights: str | os.PathLike[str] | Model | None = None, *,
-         covariates: str | Sequence[str] | None = None, quantiles: Iterable[float] = (), samples: int = 0, targets: TableLike | None = None,
-         seed: int | None = None, standardise: bool = True, neighbours: int = 0, chunk: int = 4096,
-         transform: str | None = None, bounds: tuple[float | None, float | None] = (None, None), counts: bool = False,
-         missing: Iterable[float | str] = (), dates: str | None = None, turn: bool = True, kernel: str | None = None,
-         linear_mean: bool = False, lonlat: bool = False, ends: str = "combined",
-         period: Period = None, columns_apart: bool = False,
-         progress: Progress = None, communicator: Intracomm | None = None) -> TableT:
+         covariates: str | Sequence[str] | None = None, targets: TableLike | None = None, columns_apart: bool = False,
+         quantiles: Iterable[float] = (), samples: int = 0, seed: int | None = None,
+         bounds: tuple[float | None, float | None] = (None, None), counts: bool = False, transform: str | None = None,
+         missing: Iterable[float | str] = (), dates: str | None = None, ends: str = "combined", period: Period = None,
+         kernel: str | None = None, linear_mean: bool = False, lonlat: bool = False, standardise: bool = True,
+         neighbours: int = 0, turn: bool = True, chunk: int = 4096, progress: Progress = None,
+         communicator: Intracomm | None = None) -> TableT:
     """Predicts the values of a table, known or missing, with their uncertainty.
 
-    ``data`` is a pandas or Polars DataFrame, an Arrow table, an xarray Dataset or DataArray, or a dictionary of arrays.
-    The result is of the same kind, with columns ``mean_VALUE``, ``std_VALUE``, for each of ``quantiles`` ``qP_VALUE``,
-    and for each of ``samples`` ``sampleK_VALUE``, in the units of the table. With ``targets``, another table with
-    the columns of the inputs, its rows are predicted instead.
+    By default npzoo finds the columns and uses weights that need no training.
 
-    ``inputs`` are the columns that the values depend on, numbers or dates; by default the column of dates, or the one
-    of numbers without a gap, or two that are called like coordinates. ``values`` are the columns of numbers to
-    predict; by default those with gaps. With ``targets`` the inputs are its columns, and the values all other columns
-    of numbers. Each value of the column ``group``, or each combination of several, is a series of its own, standardised
-    by itself. In an xarray object the inputs are its dimensions but those of the group. ``covariates`` are columns without a gap that the values are also
-    linear in, such as elevation; text is categories.
+    Parameters
+    ----------
+    data : table
+        A pandas or Polars DataFrame, an Arrow table, an xarray Dataset or DataArray, or a dictionary of arrays.
+    inputs : str or list of str, optional
+        Columns that the values depend on, numbers or dates. Default: the column of dates, or the one of numbers without a
+        gap, or two with names of coordinates. ``"none"``: rows without an input. See Notes.
+    values : str or list of str, optional
+        Columns of numbers to predict. Default: those with gaps; with ``targets``, all columns of numbers that are no inputs.
+    group : str or list of str, optional
+        Each value of this column, or each combination of several, is a series of its own, standardised by itself.
+    weights : str, path or Model, optional
+        Trained weights by name, file or :class:`Model`, or ``"gp"`` for a Gaussian process. Default: the weights for tables
+        of one to three inputs. See Notes.
 
-    ``weights`` are trained weights by name, file or :class:`Model`; by default those for any table of one to three
-    inputs, which need no training. One covariate of numbers beside two inputs is a third one; of one input, weights
-    predict what a linear part in the covariates leaves. With three inputs, a Gaussian process is compared with the
-    weights on hidden rows, and answers if it is clearly better. ``"gp"`` fits a Gaussian process in any case, as is done
-    for more inputs, for more than 1024 observed rows of three, and with other covariates; ``kernel`` names its kernel, such as ``"matern-3/2 * periodic + linear"``, and ``linear_mean`` makes
-    its mean linear in all inputs. With ``lonlat`` the first two inputs are longitude and latitude in degrees, and
-    distances those on the sphere. ``seed`` is that of what is random, by default that of the training.
-    ``standardise=False`` takes inputs and values as they are. ``neighbours`` is the number of observed points used for
-    each target, by default chosen from the training; ``chunk`` is the number of targets predicted at a time.
-    ``progress(done, all)`` is called with the values predicted so far. ``turn=False`` leaves two inputs of a table with
-    many points as they are; by default they are turned and stretched if values vary less along a slanted line than
-    across it. Behind the last value of a series with equal steps ``ends="combined"`` combines the weights with methods
-    of forecasting (see :func:`forecast`, also for ``period``); ``"weights"`` uses the weights alone.
+    Parameters: columns
+    -------------------
+    covariates : str or list of str, optional
+        Columns without a gap that the values are also linear in, such as elevation. Text is categories.
+    targets : table, optional
+        Predicts the rows of this table instead. It has the columns of the inputs, of the group and of the covariates.
+    columns_apart : bool, default False
+        True predicts each column by itself. By default columns of a row help each other if that is better. See Notes.
 
-    Columns of a row help to predict each other's missing values where that is better on hidden cells; so do complete
-    columns of numbers unless ``values`` names the columns. ``columns_apart=True`` predicts each by itself. Without dates
-    and columns of numbers that may be inputs, rows have none and their columns alone predict each other; so they do with
-    ``inputs="none"``. Known values then have a deviation of 0.
+    Parameters: uncertainty
+    -----------------------
+    quantiles : list of float, optional
+        Probabilities of the quantiles to return, such as ``[0.05, 0.95]``.
+    samples : int, default 0
+        Number of samples to return.
+    seed : int, optional
+        Seed of random numbers. Default: the seed of the training.
 
-    ``bounds`` are a lower and an upper limit of the values, either of which may be None; no figure leaves them.
-    ``transform`` predicts a function of the values: ``"log"`` above the lower limit (0), ``"sqrt"`` from it on,
-    ``"logit"`` between two limits, or ``"auto"``, for each column the one that predicts left-out values best.
-    ``counts`` are whole numbers from 0 on, and so are their quantiles and samples. All figures and scores are in the
-    unit of the table. ``missing`` are numbers and texts that stand for a missing value, such as -9999.
+    Parameters: limits
+    ------------------
+    bounds : (float or None, float or None), default (None, None)
+        Lower and upper limit of the values. No mean, quantile or sample leaves them.
+    counts : bool, default False
+        Values are whole numbers from 0 on, and so are their quantiles and samples.
+    transform : str, optional
+        Predicts a function of the values: ``"log"`` above the lower limit (0), ``"sqrt"`` from it on, ``"logit"`` between two
+        limits, or ``"auto"``: for each column the one that predicts hidden values best. All results have the unit of the table.
 
-    Text that holds dates alone is read as the program does; ``dates`` is the order of its day, month and year, ``"dmy"``,
-    ``"mdy"`` or ``"ymd"``, if the dates leave a doubt.
+    Parameters: cells
+    -----------------
+    missing : list of float or str, optional
+        Numbers and texts that stand for a missing value, such as -9999.
+    dates : {"dmy", "mdy", "ymd"}, optional
+        Order of day, month and year in columns of text, if the dates leave a doubt. Text of dates alone is read as the program does.
 
-    Reasons to doubt a figure are warnings (:class:`PredictionWarning`). Figures that are not finite become NaN. Tables of
-    pandas and xarray have the facts of the result in ``attrs["npzoo"]``.
+    Parameters: forecasts
+    ---------------------
+    ends : {"combined", "weights"}, default "combined"
+        After the last value of a series with equal steps, ``"combined"`` averages the weights with methods of forecasting (see
+        :func:`forecast`). ``"weights"`` uses the weights alone.
+    period : int, float, str or list of these, optional
+        Length of a season, as in :func:`forecast`. Default: found in the values.
 
-    ``communicator``, one of mpi4py, has ranks that share the groups and the parts of large ones. All of them call this
-    function with the same arguments, and all return the table of one process, to the bit.
+    Parameters: Gaussian process
+    ----------------------------
+    kernel : str, optional
+        Kernel of a Gaussian process, such as ``"matern-3/2 * periodic + linear"``. Default: the likeliest one.
+    linear_mean : bool, default False
+        The mean of the Gaussian process is linear in all inputs.
+    lonlat : bool, default False
+        The first two inputs are longitude and latitude in degrees, and distances are those on the sphere.
 
-    Columns of float64 are read where they lie if there is one input; several inputs are copied into one array. Dates
-    become days, exact to the nanosecond.
+    Parameters: computation
+    -----------------------
+    standardise : bool, default True
+        False takes inputs and values as they are.
+    neighbours : int, default 0
+        Number of observed points used for each target. 0: chosen from the training range.
+    turn : bool, default True
+        Two inputs of a table with many points are turned and stretched if values vary less along a slanted line than across
+        it. False leaves them as they are.
+    chunk : int, default 4096
+        Number of targets predicted at a time.
+    progress : callable, optional
+        Called as ``progress(done, all)`` with the number of values predicted so far.
+    communicator : mpi4py.MPI.Intracomm, optional
+        Its ranks share the groups and the parts of large ones. All ranks make the call with the same arguments, and all get
+        the table of one process, to the bit.
 
+    Returns
+    -------
+    table
+        A table of the same kind as ``data``, with columns ``mean_VALUE`` and ``std_VALUE``, ``qP_VALUE`` for each quantile and
+        ``sampleK_VALUE`` for each sample, in the units of the table. Figures that are not finite become NaN. Tables of pandas and
+        xarray have the facts of the result in ``attrs["npzoo"]``.
+
+    Raises
+    ------
+    npzoo.InvalidInput
+        An argument or the table cannot be used. The message names the argument. It is also a ``ValueError``.
+
+    Warns
+    -----
+    npzoo.PredictionWarning
+        A reason to doubt a figure, such as inputs outside the range of the training.
+
+    Notes
+    -----
+    *Inputs.* With ``targets`` the inputs are its columns. The inputs of an xarray object are its dimensions but those of the
+    group. If a table has neither dates nor columns of numbers that may be inputs, its rows have no input and their columns
+    predict each other, as with ``inputs="none"``. Known values then have a standard deviation of 0.
+
+    *Columns.* Columns of a row help to predict each other's missing values if that is better on hidden cells. So do
+    complete columns of numbers, unless ``values`` names the columns.
+
+    *Weights or Gaussian process.* With three inputs, npzoo compares a Gaussian process with the weights on hidden rows and
+    uses it if it is clearly better. It fits a Gaussian process without a comparison for more than three inputs, and for three
+    inputs with more than 1024 observed rows. One covariate of numbers beside two inputs counts as a third input. With one
+    input, the weights predict the remainder of a linear part in the covariates. Other covariates need a Gaussian process.
+
+    *Copies.* Columns of float64 are read where they lie if there is one input. Several inputs are copied into one array.
+    Dates become days, exact to the nanosecond.
+
+    Examples
+    --------
     >>> import npzoo, numpy
     >>> day = numpy.arange(10.0)
     >>> level = numpy.where((day == 4) | (day == 5), numpy.nan, 20 + numpy.sin(day))
@@ -114,23 +187,58 @@ def fill(data: TableT, inputs: str | Sequence[str] | None = None, values: str | 
 
 def score(data: TableLike, truth: TableLike, inputs: str | Sequence[str] | None = None, values: str | Sequence[str] | None = None,
           group: str | Sequence[str] | None = None, weights: str | os.PathLike[str] | Model | None = None, *,
-          covariates: str | Sequence[str] | None = None, baselines: bool = False, targets: TableLike | None = None, seed: int | None = None,
-          standardise: bool = True, neighbours: int = 0, chunk: int = 4096, transform: str | None = None,
-          bounds: tuple[float | None, float | None] = (None, None), counts: bool = False,
-          missing: Iterable[float | str] = (), dates: str | None = None, turn: bool = True, kernel: str | None = None,
-          linear_mean: bool = False, lonlat: bool = False, ends: str = "combined",
-          period: Period = None, columns_apart: bool = False,
+          baselines: bool = False, covariates: str | Sequence[str] | None = None, targets: TableLike | None = None,
+          columns_apart: bool = False, seed: int | None = None, bounds: tuple[float | None, float | None] = (None, None),
+          counts: bool = False, transform: str | None = None, missing: Iterable[float | str] = (), dates: str | None = None,
+          ends: str = "combined", period: Period = None, kernel: str | None = None, linear_mean: bool = False,
+          lonlat: bool = False, standardise: bool = True, neighbours: int = 0, turn: bool = True, chunk: int = 4096,
           progress: Progress = None) -> Table:
-    """Scores predictions of the missing values of ``data`` against ``truth``, a table with the same columns.
+    """Scores predictions of the missing values of a table against their true values.
 
-    Rows are found by their inputs and their group. Values that ``data`` shows do not count. Rows of ``truth`` that ``data``
-    lacks are predicted as well; with ``targets``, the rows of that table are predicted instead.
+    Parameters
+    ----------
+    data : table
+        The table with gaps. Values that it shows do not count.
+    truth : table
+        A table with the same columns. Rows are found by their inputs and their group. Rows that ``data`` lacks are predicted too.
+    inputs, values, group, weights : optional
+        As in :func:`fill`.
+    baselines : bool, default False
+        Adds rows for a fitted Gaussian process and for interpolation.
 
-    Returns a row for each value column, and the row ``"all"`` if there are several: MAE, RMSE and CRPS in the units of
-    the table, and ``coverage_95``, the share of true values inside the central interval of 95 %. ``by`` is the name of
-    the weights. ``baselines`` adds rows for a fitted Gaussian process and for interpolation. The other arguments are
-    those of :func:`fill`.
+    Parameters: columns
+    -------------------
+    covariates, columns_apart : optional
+        As in :func:`fill`.
+    targets : table, optional
+        Predicts the rows of this table instead.
 
+    Parameters: computation
+    -----------------------
+    seed, bounds, counts, transform, missing, dates, ends, period, kernel, linear_mean, lonlat : optional
+        As in :func:`fill`.
+    standardise, neighbours, turn, chunk, progress : optional
+        As in :func:`fill`.
+
+    Returns
+    -------
+    list of dict
+        A row for each value column, and the row ``"all"`` if there are several: ``rows``, their number, ``mae``, ``rmse`` and
+        ``crps`` in the units of the table, and ``coverage_95``, the share of true values inside the central interval of 95 %.
+        ``by`` is the name of the weights.
+
+    Raises
+    ------
+    npzoo.InvalidInput
+        An argument or a table cannot be used, rows have no input, or ``truth`` has none of the predicted values.
+
+    Warns
+    -----
+    npzoo.PredictionWarning
+        A reason to doubt a figure, as in :func:`fill`.
+
+    Examples
+    --------
     >>> import npzoo, numpy
     >>> day = numpy.arange(20.0)
     >>> level = numpy.sin(day / 2)

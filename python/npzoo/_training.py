@@ -39,30 +39,91 @@ class Training:
 
 def train(protocol: str | os.PathLike[str] | TableLike, model: str | None = None, *, steps: int | None = None, batch_size: int | None = None,
           learning_rate: float | None = None, seed: int | None = None, set: Mapping[str, object] | Iterable[str] = (),
-          init: str | os.PathLike[str] | None = None, out: str | os.PathLike[str] | None = None, resume: bool = False,
-          tensorboard: bool = False, callback: Callable[[str, int, float], object] | None = None, progress: bool | None = None,
-          inputs: str | Sequence[str] = (), values: str | Sequence[str] = (), group: str = "", context: int = 0,
-          horizon: int = 0, time: str = "", sequence: str = "", mark: str = "", communicator: Intracomm | None = None) -> Training:
-    """Trains a model under a protocol: a name (see :func:`npzoo.protocols`), the path of a TOML file, or a table.
+          init: str | os.PathLike[str] | None = None, inputs: str | Sequence[str] = (), values: str | Sequence[str] = (),
+          group: str = "", context: int = 0, horizon: int = 0, time: str = "", sequence: str = "", mark: str = "",
+          out: str | os.PathLike[str] | None = None, resume: bool = False, tensorboard: bool = False,
+          callback: Callable[[str, int, float], object] | None = None, progress: bool | None = None,
+          communicator: Intracomm | None = None) -> Training:
+    """Trains a model under a protocol, or on a table of your own.
 
-    A table, of any kind that :func:`npzoo.fill` takes, is trained on: ``inputs``, ``values`` and ``group`` name its
-    columns, and tasks are its groups or blocks of its rows. Without ``model`` and ``init`` the training begins with the
-    weights for tables. With ``context`` and ``horizon``, in steps of the one column ``inputs``, tasks are forecasts.
-    With ``time`` the rows are events: ``time`` names the column of their times, numbers or dates that ascend in each
-    sequence, ``sequence`` that of their sequences (without it there is one) and ``mark`` that of their kinds.
+    Parameters
+    ----------
+    protocol : str, path or table
+        Name of a protocol (see :func:`npzoo.protocols`), path of a TOML file, or a table of any kind that
+        :func:`npzoo.fill` takes.
+    model : str, optional
+        Name of a model that the protocol has a preset of. On a table the training begins with the weights for tables
+        unless ``model`` or ``init`` is given.
 
-    ``steps``, ``batch_size``, ``learning_rate`` and ``seed`` replace those of the protocol; ``set`` changes any of its
-    keys, as ``{"data.noise": 0.1}``. ``init`` names weights to begin with. ``out`` is a folder for checkpoint and
-    metrics, from which ``resume=True`` goes on; without it nothing is kept but the model that is returned.
+    Parameters: protocol
+    --------------------
+    steps, batch_size : int, optional
+        Number of updates, and of tasks in each. Default: those of the protocol.
+    learning_rate : float, optional
+        Default: that of the protocol.
+    seed : int, optional
+        Default: that of the protocol.
+    set : dict or list of str, optional
+        Changes of any keys of the protocol, such as ``{"data.noise": 0.1}``.
+    init : str or path, optional
+        Weights to begin with.
 
-    ``callback(event, step, value)`` is called with ``"step"`` and the loss after each update, and with
-    ``"validation"`` and the log-likelihood; if it returns True, the training ends early. ``progress`` shows a bar, by
-    default in terminals and notebooks. Ctrl-C ends the training; with ``out``, it can be resumed.
+    Parameters: table
+    -----------------
+    inputs, values : str or list of str
+        Columns of the table. Both are required unless ``time`` is given.
+    group : str, optional
+        Column of groups. Tasks are its groups, or blocks of the rows without it.
+    context, horizon : int, default 0
+        With both, in steps of the one column ``inputs``, tasks are forecasts.
 
-    ``communicator``, one of mpi4py, has ranks that share the parts of each batch. All of them call this function with the
-    same arguments and return the model that one process trains, to the bit. The first one alone writes ``out``, shows
-    progress, calls ``callback`` and has ``losses`` and ``validations``. A table needs an ``out`` that all ranks can read.
+    Parameters: events
+    ------------------
+    time : str, optional
+        The rows are events, and this is the column of their times: numbers or dates that ascend in each sequence.
+    sequence : str, optional
+        Column of the sequences. Without it there is one.
+    mark : str, optional
+        Column of the kinds of events.
 
+    Parameters: run
+    ---------------
+    out : str or path, optional
+        Folder for the checkpoint and the metrics. Without it only the returned model is kept.
+    resume : bool, default False
+        Continues the run in ``out``.
+    tensorboard : bool, default False
+        Also writes the curves for TensorBoard into ``out``.
+    callback : callable, optional
+        Called as ``callback(event, step, value)``: ``"step"`` with the loss after each update, and ``"validation"`` with the
+        log-likelihood. The training ends early if it returns True.
+    progress : bool, optional
+        Shows a bar. Default: in terminals and notebooks.
+    communicator : mpi4py.MPI.Intracomm, optional
+        Its ranks share the parts of each batch. All ranks make the call with the same arguments and get the model of one
+        process, to the bit. See Notes.
+
+    Returns
+    -------
+    Training
+        The model and its curves.
+
+    Raises
+    ------
+    npzoo.InvalidInput
+        An argument, the protocol or the table cannot be used, or ``out`` holds another run.
+    npzoo.FileError
+        A file cannot be written.
+    KeyboardInterrupt
+        Ctrl-C ends the training. With ``out`` it can be resumed.
+
+    Notes
+    -----
+    With a communicator the first rank alone writes ``out``, shows progress, calls ``callback`` and has ``losses`` and
+    ``validations``. A table then needs an ``out`` that all ranks can read.
+
+    Examples
+    --------
     >>> import npzoo
     >>> result = npzoo.train("quick/gp1d", "cnp", steps=3, progress=False)
     >>> result.steps, len(result.losses)
@@ -122,14 +183,39 @@ def train(protocol: str | os.PathLike[str] | TableLike, model: str | None = None
 def evaluate(model: Model | str | os.PathLike[str], protocol: str | os.PathLike[str] | None = None, *,
              set: Mapping[str, object] | Iterable[str] = (), batches: int | None = None, seed: int | None = None,
              progress: Progress = None, communicator: Intracomm | None = None) -> Table:
-    """Scores a model on the tests of a protocol, by default the one that it was trained under.
+    """Scores a model on the tests of a protocol.
 
-    Returns a row for each test: its name, ``figures`` (the headline is the first), their ``standard_errors``, the
-    published figure and the oracle, the best value that is possible, where these are known.
+    Parameters
+    ----------
+    model : Model, str or path
+        A model, or the name or file of weights.
+    protocol : str or path, optional
+        Name or TOML file of a protocol. Default: the protocol of the training.
+    set : dict or list of str, optional
+        Changes of keys of the protocol, such as ``{"data.noise": 0.1}``.
+    batches : int, optional
+        Number of batches of each test. Default: that of the protocol.
+    seed : int, optional
+        Seed of the test tasks and of the model's random numbers. Default: that of the protocol.
+    progress : callable, optional
+        Called as ``progress(done, all)`` with the number of batches scored so far.
+    communicator : mpi4py.MPI.Intracomm, optional
+        Its ranks share the batches. All ranks make the call with the same arguments, and all get the scores of one process,
+        to the bit.
 
-    ``communicator``, one of mpi4py, has ranks that share the batches. All of them call this function with the same
-    arguments, and all return the scores of one process, to the bit.
+    Returns
+    -------
+    list of dict
+        A row for each test: its name, ``figures`` (the headline is the first), their ``standard_errors``, the published figure
+        and the oracle (the best possible value), where these are known.
 
+    Raises
+    ------
+    npzoo.InvalidInput
+        The protocol cannot be used with the model, or an argument is wrong.
+
+    Examples
+    --------
     >>> import npzoo
     >>> row = npzoo.evaluate("npzoo/gp-rbf", batches=2)[0]
     >>> row["headline"]

@@ -36,12 +36,41 @@ def next(times: ArrayLike, marks: ArrayLike | None = None, sequences: ArrayLike 
          samples: int = 0, horizon: float = 0.0, seed: int | None = None, progress: Progress = None) -> list[Next]:
     """Predicts the next event of each sequence, given all events before it.
 
-    ``times`` (n) ascend within a sequence and are in the unit of the training, of dates in days; ``marks`` (n) are the
-    kinds of the events, from 0 on, of words in alphabetical order; ``sequences`` (n) are labels of the sequences, in whose order of first appearance the results
-    come. ``now`` says that nothing more has happened until then. ``samples`` continuations are drawn until ``horizon``
-    after the last event or ``now``. ``weights`` are those of a model of events, such as :func:`npzoo.train` makes
-    under ``events/hawkes``; none come with the package.
+    Parameters
+    ----------
+    times : array (n,)
+        Times of the events, which ascend within a sequence, in the unit of the training (of dates, days).
+    marks : array (n,), optional
+        Kinds of the events, from 0 on; of words in alphabetical order.
+    sequences : array (n,), optional
+        Labels of the sequences. Without it there is one.
+    weights : str, path or Model
+        Weights of a model of events, such as :func:`npzoo.train` makes under ``events/hawkes``. None come with the package.
+    quantiles : list of float, default (0.05, 0.5, 0.95)
+        Probabilities of the quantiles of the next time.
+    now : float, optional
+        Nothing more has happened until this time.
+    samples : int, default 0
+        Number of continuations to sample.
+    horizon : float, default 0
+        How far samples reach after the last event or ``now``.
+    seed : int, optional
+        Seed of the samples.
+    progress : callable, optional
+        Called as ``progress(done, all)``.
 
+    Returns
+    -------
+    list of Next
+        One for each sequence, in the order in which they first appear.
+
+    Raises
+    ------
+    npzoo.InvalidInput
+        An argument cannot be used, such as times that do not ascend, or the weights are not those of a model of events.
+
+    Examples
+    --------
     >>> import npzoo
     >>> model = npzoo.train("events/hawkes", "thp-plus", steps=2, batch_size=2, progress=False).model
     >>> (after,) = npzoo.events.next([0.5, 1.0, 2.5], weights=model)
@@ -56,9 +85,25 @@ def next(times: ArrayLike, marks: ArrayLike | None = None, sequences: ArrayLike 
 
 def log_likelihood(times: ArrayLike, marks: ArrayLike | None = None, sequences: ArrayLike | None = None, *,
                    weights: str | os.PathLike[str] | Model) -> list[Doubles]:
-    """Log-density of each event's time and mark given the events before it: for each sequence an array, in nats per unit of
-    time. The first event of a sequence is given to the model: NaN.
+    """Computes the log-density of each event's time and mark, given the events before it.
 
+    Parameters
+    ----------
+    times, marks, sequences, weights
+        As in :func:`npzoo.events.next`.
+
+    Returns
+    -------
+    list of array
+        An array for each sequence, in nats per unit of time. The first event of a sequence is given to the model: NaN.
+
+    Raises
+    ------
+    npzoo.InvalidInput
+        An argument cannot be used, as in :func:`npzoo.events.next`.
+
+    Examples
+    --------
     >>> import npzoo
     >>> model = npzoo.train("events/hawkes", "thp-plus", steps=2, batch_size=2, progress=False).model
     >>> (densities,) = npzoo.events.log_likelihood([0.5, 1.0, 2.5], weights=model)

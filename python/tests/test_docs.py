@@ -31,6 +31,20 @@ def test_everything_public_is_documented():
         assert getattr(npzoo, name).__doc__, name
 
 
+@pytest.mark.parametrize("function", [npzoo.fill, npzoo.score, npzoo.forecast, npzoo.backtest, npzoo.plot, npzoo.train, npzoo.evaluate,
+                                      npzoo.complete, npzoo.events.next, npzoo.events.log_likelihood], ids=lambda f: f.__name__)
+def test_every_argument_is_documented_once(function):
+    """In sections that begin with "Parameters", each argument has an entry `name : type` or shares one with others."""
+    text = inspect.getdoc(function)
+    sections = re.split(r"^(.+)\n-{3,}$", text, flags=re.MULTILINE)
+    headings = sections[1::2]
+    assert {"Parameters", "Returns", "Raises", "Examples"} <= set(headings)
+    groups = [body for heading, body in zip(headings, sections[2::2]) if heading.startswith("Parameters")]
+    entries = [line.split(" : ")[0] for body in groups for line in body.splitlines() if re.match(r"[a-z]", line)]
+    documented = [name for entry in entries for name in entry.split(", ")]
+    assert sorted(documented) == sorted(inspect.signature(function).parameters)
+
+
 @pytest.mark.parametrize("page", ["README.md", "docs/python.md"])
 def test_pages(page, tmp_path, monkeypatch):
     pytest.importorskip("pandas")
