@@ -32,7 +32,7 @@ autodoc_typehints_format = "short"
 autodoc_type_aliases = {"ArrayLike": "ArrayLike", "Doubles": "numpy.ndarray"}
 python_maximum_signature_line_length = 88
 # Groups of arguments in documentation strings of many arguments.
-napoleon_custom_sections = [(f"Parameters: {group}", "params_style") for group in (
+napoleon_custom_sections = [(f"Parameters ({group})", "params_style") for group in (
     "cells", "columns", "computation", "events", "forecasts", "Gaussian process", "limits", "method", "protocol", "run", "table",
     "uncertainty")]
 python_use_unqualified_type_names = True

@@ -28,6 +28,7 @@ PAGES = {
     "CHANGELOG.md": "developing/changelog.md",
     "perf/README.md": "developing/measuring.md",
     "perf/NOTES.md": "developing/notes.md",
+    "perf/gpu_plan.md": "developing/gpu-plan.md",
     "perf/RESULTS.md": "results/tables.md",
     **{f"perf/results/{path.name}": f"results/measurements/{path.name}" for path in sorted((ROOT / "perf/results").glob("*.md"))},
 }

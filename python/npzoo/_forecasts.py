@@ -42,8 +42,8 @@ def forecast(data: TableT, horizon: int | None = None, time: str | None = None, 
     group : str or list of str, optional
         Each value of this column, or each combination of several, is a series of its own, with its own step and end.
 
-    Parameters: method
-    ------------------
+    Parameters (method)
+    -------------------
     ends : {"combined", "weights"}, default "combined"
         ``"combined"`` averages the weights for tables with exponential smoothing, Theta, drift and the last season, by their
         scores on held-out parts. ``"weights"`` uses the weights alone, and samples each step by itself.
@@ -51,8 +51,8 @@ def forecast(data: TableT, horizon: int | None = None, time: str | None = None, 
         Length of a season, or of several: steps, or of dates a time such as ``"1y"``, ``"7d"`` or ``"24h"``. Default: found in the
         values.
 
-    Parameters: uncertainty
-    -----------------------
+    Parameters (uncertainty)
+    ------------------------
     quantiles : list of float, optional
         Probabilities of the quantiles to return.
     samples : int, default 0
@@ -60,13 +60,13 @@ def forecast(data: TableT, horizon: int | None = None, time: str | None = None, 
     seed : int, optional
         Seed of random numbers.
 
-    Parameters: limits
-    ------------------
+    Parameters (limits)
+    -------------------
     bounds, counts : optional
         As in :func:`fill`.
 
-    Parameters: computation
-    -----------------------
+    Parameters (computation)
+    ------------------------
     dates, progress : optional
         As in :func:`fill`.
 

@@ -48,8 +48,8 @@ def fill(data: TableT, inputs: str | Sequence[str] | None = None, values: str | 
         Trained weights by name, file or :class:`Model`, or ``"gp"`` for a Gaussian process. Default: the weights for tables
         of one to three inputs. See Notes.
 
-    Parameters: columns
-    -------------------
+    Parameters (columns)
+    --------------------
     covariates : str or list of str, optional
         Columns without a gap that the values are also linear in, such as elevation. Text is categories.
     targets : table, optional
@@ -57,8 +57,8 @@ def fill(data: TableT, inputs: str | Sequence[str] | None = None, values: str | 
     columns_apart : bool, default False
         True predicts each column by itself. By default columns of a row help each other if that is better. See Notes.
 
-    Parameters: uncertainty
-    -----------------------
+    Parameters (uncertainty)
+    ------------------------
     quantiles : list of float, optional
         Probabilities of the quantiles to return, such as ``[0.05, 0.95]``.
     samples : int, default 0
@@ -66,8 +66,8 @@ def fill(data: TableT, inputs: str | Sequence[str] | None = None, values: str | 
     seed : int, optional
         Seed of random numbers. Default: the seed of the training.
 
-    Parameters: limits
-    ------------------
+    Parameters (limits)
+    -------------------
     bounds : (float or None, float or None), default (None, None)
         Lower and upper limit of the values. No mean, quantile or sample leaves them.
     counts : bool, default False
@@ -76,23 +76,23 @@ def fill(data: TableT, inputs: str | Sequence[str] | None = None, values: str | 
         Predicts a function of the values: ``"log"`` above the lower limit (0), ``"sqrt"`` from it on, ``"logit"`` between two
         limits, or ``"auto"``: for each column the one that predicts hidden values best. All results have the unit of the table.
 
-    Parameters: cells
-    -----------------
+    Parameters (cells)
+    ------------------
     missing : list of float or str, optional
         Numbers and texts that stand for a missing value, such as -9999.
     dates : {"dmy", "mdy", "ymd"}, optional
         Order of day, month and year in columns of text, if the dates leave a doubt. Text of dates alone is read as the program does.
 
-    Parameters: forecasts
-    ---------------------
+    Parameters (forecasts)
+    ----------------------
     ends : {"combined", "weights"}, default "combined"
         After the last value of a series with equal steps, ``"combined"`` averages the weights with methods of forecasting (see
         :func:`forecast`). ``"weights"`` uses the weights alone.
     period : int, float, str or list of these, optional
         Length of a season, as in :func:`forecast`. Default: found in the values.
 
-    Parameters: Gaussian process
-    ----------------------------
+    Parameters (Gaussian process)
+    -----------------------------
     kernel : str, optional
         Kernel of a Gaussian process, such as ``"matern-3/2 * periodic + linear"``. Default: the likeliest one.
     linear_mean : bool, default False
@@ -100,8 +100,8 @@ def fill(data: TableT, inputs: str | Sequence[str] | None = None, values: str | 
     lonlat : bool, default False
         The first two inputs are longitude and latitude in degrees, and distances are those on the sphere.
 
-    Parameters: computation
-    -----------------------
+    Parameters (computation)
+    ------------------------
     standardise : bool, default True
         False takes inputs and values as they are.
     neighbours : int, default 0
@@ -206,15 +206,15 @@ def score(data: TableLike, truth: TableLike, inputs: str | Sequence[str] | None 
     baselines : bool, default False
         Adds rows for a fitted Gaussian process and for interpolation.
 
-    Parameters: columns
-    -------------------
+    Parameters (columns)
+    --------------------
     covariates, columns_apart : optional
         As in :func:`fill`.
     targets : table, optional
         Predicts the rows of this table instead.
 
-    Parameters: computation
-    -----------------------
+    Parameters (computation)
+    ------------------------
     seed, bounds, counts, transform, missing, dates, ends, period, kernel, linear_mean, lonlat : optional
         As in :func:`fill`.
     standardise, neighbours, turn, chunk, progress : optional

@@ -55,8 +55,8 @@ def train(protocol: str | os.PathLike[str] | TableLike, model: str | None = None
         Name of a model that the protocol has a preset of. On a table the training begins with the weights for tables
         unless ``model`` or ``init`` is given.
 
-    Parameters: protocol
-    --------------------
+    Parameters (protocol)
+    ---------------------
     steps, batch_size : int, optional
         Number of updates, and of tasks in each. Default: those of the protocol.
     learning_rate : float, optional
@@ -68,8 +68,8 @@ def train(protocol: str | os.PathLike[str] | TableLike, model: str | None = None
     init : str or path, optional
         Weights to begin with.
 
-    Parameters: table
-    -----------------
+    Parameters (table)
+    ------------------
     inputs, values : str or list of str
         Columns of the table. Both are required unless ``time`` is given.
     group : str, optional
@@ -77,8 +77,8 @@ def train(protocol: str | os.PathLike[str] | TableLike, model: str | None = None
     context, horizon : int, default 0
         With both, in steps of the one column ``inputs``, tasks are forecasts.
 
-    Parameters: events
-    ------------------
+    Parameters (events)
+    -------------------
     time : str, optional
         The rows are events, and this is the column of their times: numbers or dates that ascend in each sequence.
     sequence : str, optional
@@ -86,8 +86,8 @@ def train(protocol: str | os.PathLike[str] | TableLike, model: str | None = None
     mark : str, optional
         Column of the kinds of events.
 
-    Parameters: run
-    ---------------
+    Parameters (run)
+    ----------------
     out : str or path, optional
         Folder for the checkpoint and the metrics. Without it only the returned model is kept.
     resume : bool, default False

@@ -6,6 +6,8 @@ import inspect
 import pathlib
 import pkgutil
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -94,3 +96,23 @@ def test_arguments_of_the_tables_exist(command):
         words = [word for word in re.findall(r"`(\w+)(?:=[^`]*)?`", arguments) if not word.startswith("npzoo")]
         assert words or "npzoo." in arguments, flags
         assert set(words) <= parameters, flags
+
+
+def test_unusual_values(tmp_path, monkeypatch, capsys):
+    """The tutorial finds the faults that it says it finds."""
+    pytest.importorskip("pandas")
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    table = subprocess.run([sys.executable, ROOT / "docs/tutorials/faults.py"], check=True, stdout=subprocess.PIPE, text=True).stdout
+    (tmp_path / "faults.csv").write_text(table)
+    names, shown, text = {}, 0, (ROOT / "docs/tutorials/anomalies.md").read_text()
+    for printed, language, block in re.findall(r"^(<!-- printed -->\n)?```(\w+)\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        if language == "python":
+            exec(compile(block, "anomalies.md", "exec"), names)
+        elif printed:
+            lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+            expected = [line.split() for line in block.splitlines()]
+            assert [line[:-1] for line in lines] == [line[:-1] for line in expected]
+            assert [float(line[-1]) for line in lines[1:]] == pytest.approx([float(line[-1]) for line in expected[1:]], abs=0.2)
+            shown += 1
+    assert shown == 2
