@@ -26,9 +26,11 @@ DOCS = ROOT / "docs"
 PAGES = {
     "CONTRIBUTING.md": "developing/contributing.md",
     "CHANGELOG.md": "developing/changelog.md",
+    "SECURITY.md": "reference/security.md",
     "perf/README.md": "developing/measuring.md",
     "perf/NOTES.md": "developing/notes.md",
     "perf/gpu_plan.md": "developing/gpu-plan.md",
+    "perf/unfinished/README.md": "developing/unfinished.md",
     "perf/RESULTS.md": "results/tables.md",
     **{f"perf/results/{path.name}": f"results/measurements/{path.name}" for path in sorted((ROOT / "perf/results").glob("*.md"))},
 }
