@@ -94,7 +94,8 @@ def fill(data: TableT, inputs: str | Sequence[str] | None = None, values: str | 
     Parameters (Gaussian process)
     -----------------------------
     kernel : str, optional
-        Kernel of a Gaussian process, such as ``"matern-3/2 * periodic + linear"``. Default: the likeliest one.
+        Kernel of a Gaussian process, such as ``"matern-3/2 * periodic + linear"``. Default: the likeliest of ``matern-1/2``,
+        ``matern-3/2``, ``matern-5/2`` and ``rbf``.
     linear_mean : bool, default False
         The mean of the Gaussian process is linear in all inputs.
     lonlat : bool, default False

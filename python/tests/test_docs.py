@@ -116,3 +116,17 @@ def test_unusual_values(tmp_path, monkeypatch, capsys):
             assert [float(line[-1]) for line in lines[1:]] == pytest.approx([float(line[-1]) for line in expected[1:]], abs=0.2)
             shown += 1
     assert shown == 2
+
+
+def test_troubleshooting_quotes_messages_of_the_sources():
+    """Three words or more of each quoted message stand in the sources one after the other; numbers are filled in there."""
+    files = [path for folder in ("engine", "datasets", "models", "tools", "python/npzoo") for path in sorted((ROOT / folder).rglob("*"))
+             if path.suffix in (".cpp", ".cu", ".py", ".sh")] + [ROOT / "meson.build"]
+    text = re.sub(r'"\s*\n\s*"', "", "".join(path.read_text() for path in files)).replace('\\"', '"')
+    rows = re.findall(r"^\| (`.+?) \|", (ROOT / "docs/troubleshooting.md").read_text(), re.MULTILINE)
+    assert len(rows) > 25
+    for row in rows:
+        if "Preparing metadata" in row:
+            continue
+        words = re.sub(r"\b\d+\b", "{}", re.search(r"`([^`]+)`", row)[1]).split()
+        assert any(" ".join(words[i:i + 3]) in text for i in range(len(words) - 2)), row
