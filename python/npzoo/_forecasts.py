@@ -209,7 +209,7 @@ def _named(question: Question, rows: np.ndarray) -> str:
 
 
 def _extended(question: Question, horizon: int, options: _core.FillOptions, progress: Progress) -> tuple[list[Doubles], dict[str, Any]]:
-    """The times behind the last of each series, in its usual step, and what the weights for tables say of them."""
+    """The times after the last one of each series, in its usual step, and what the weights for tables predict there."""
     series = _series(question)
     places = [_core.following_times(np.ascontiguousarray(question.x[rows, 0]), question.forms[0], horizon) for rows in series]
     question.targets = np.concatenate(places)[:, None]
