@@ -16,7 +16,7 @@ from optuna.search_space import intersection_search_space
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from ._arguments import seed_of
+from ._arguments import whole
 from ._decisions import Optimiser
 from ._model import Model
 
@@ -62,7 +62,7 @@ class Sampler(BaseSampler):
 
     def __init__(self, *, seed: int | None = None, weights: str | os.PathLike[str] | Model | None = None, acquisition: str = "log-ei",
                  independent_sampler: BaseSampler | None = None) -> None:
-        self._seed = _any_seed() if seed is None else seed_of(seed, "optuna")
+        self._seed = _any_seed() if seed is None else whole(seed, "[optuna] seed", most=2**64 - 1)
         self._weights, self._acquisition = weights, acquisition
         self._independent = independent_sampler or RandomSampler(seed=None if seed is None else seed % 2**32)
         Optimiser({"x": (0, 1)}, weights=weights, acquisition=acquisition)  # refuses wrong arguments here and not in a trial

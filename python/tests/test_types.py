@@ -23,7 +23,7 @@ disallow_untyped_decorators = False
 warn_return_any = False
 [mypy-npzoo._core]
 disallow_any_generics = False
-[mypy-scipy.*,sklearn.*,torch.*,tqdm.*]
+[mypy-darts.*,optuna.*,scipy.*,sklearn.*,sktime.*,torch.*,tqdm.*]
 follow_imports = skip
 follow_imports_for_stubs = True
 ignore_missing_imports = True
@@ -111,6 +111,14 @@ def test_the_stub_is_python_and_has_the_exceptions():
 def test_a_typical_program_passes_and_runs(folder):
     assert mypy(PROGRAM, folder) == []
     exec(compile(PROGRAM, "program", "exec"), {})
+
+
+def test_adapters_of_other_libraries_pass(folder):
+    program = ("import npzoo.darts, npzoo.optuna, npzoo.sktime, npzoo.torch, npzoo.xarray\nimport xarray\n"
+               "npzoo.xarray.Accessor(xarray.Dataset()).fill(quantiles=[0.5]).mean_t\n")
+    assert mypy(program, folder) == []
+    (found,) = mypy(program + "npzoo.xarray.Accessor(xarray.Dataset()).fill(quantile=[0.5])\n", folder)
+    assert found[1] == 4 and '"quantile"' in found[2]
 
 
 def test_mistakes_are_found(folder):

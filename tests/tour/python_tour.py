@@ -19,14 +19,15 @@ OTHERS = {
     "NeuralProcessRegressor": ("sklearn", lambda: npzoo.NeuralProcessRegressor),
 }
 WITHOUT_EXAMPLE = {"set_threads", "threads"}
+ADAPTERS = ("npzoo.darts", "npzoo.optuna", "npzoo.sktime", "npzoo.torch", "npzoo.xarray")
 
 
 def examples():
     """Runs all examples of the package and returns the names of public objects that have one."""
     finder, runner, found = doctest.DocTestFinder(), doctest.DocTestRunner(optionflags=FLAGS), set()
     for module in pkgutil.iter_modules(npzoo.__path__, "npzoo."):
-        if module.name in ("npzoo.__main__", "npzoo._imputer", "npzoo._regressor", "npzoo.torch"):
-            continue  # they need a command line, scikit-learn and torch
+        if module.name in ("npzoo.__main__", "npzoo._imputer", "npzoo._regressor", *ADAPTERS):
+            continue  # they need a command line, scikit-learn and other libraries
         for test in finder.find(importlib.import_module(module.name)):
             runner.run(test)
             if test.examples:
