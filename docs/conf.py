@@ -24,7 +24,7 @@ myst_heading_anchors = 4
 # Documents the Python package from its sources: its compiled module is not needed.
 sys.path.insert(0, os.path.join(os.environ["NPZOO_ROOT"], "python"))
 sys.dont_write_bytecode = True
-autodoc_mock_imports = ["npzoo._core", "sklearn"]
+autodoc_mock_imports = ["npzoo._core", "darts", "optuna", "pandas", "sklearn", "sktime", "xarray"]
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True}
 autodoc_preserve_defaults = True

@@ -24,8 +24,6 @@ def _method(function: Callable[Concatenate[Any, P], Any]) -> Callable[Concatenat
     return method
 
 
-@xarray.register_dataset_accessor("npzoo")
-@xarray.register_dataarray_accessor("npzoo")
 class Accessor:
     """``data.npzoo`` of a Dataset or a DataArray: :func:`npzoo.fill` and :func:`npzoo.forecast` of ``data``.
 
@@ -48,3 +46,7 @@ class Accessor:
 
     fill = _method(_tables.fill)
     forecast = _method(_forecasts.forecast)
+
+
+xarray.register_dataset_accessor("npzoo")(Accessor)
+xarray.register_dataarray_accessor("npzoo")(Accessor)

@@ -50,6 +50,7 @@ def test_every_argument_is_documented_once(function):
 @pytest.mark.parametrize("page", ["README.md", "docs/python.md"])
 def test_pages(page, tmp_path, monkeypatch):
     pytest.importorskip("pandas")
+    pytest.importorskip("xarray")
     pytest.importorskip("sklearn", minversion="1.6")
     pytest.importorskip("matplotlib").use("Agg")
     (tmp_path / "examples").symlink_to(ROOT / "examples")
