@@ -24,7 +24,7 @@ class Forecaster(FutureCovariatesLocalForecastingModel):
     ``future_covariates`` are known ahead: values are linear in them, and the rest is forecast. Values may be missing
     (NaN). Components are forecast one by one, so their samples are independent of each other.
 
-    npzoo raises :exc:`npzoo.InvalidInput`, which is also a ValueError, and warns with :exc:`npzoo.PredictionWarning`.
+    npzoo raises ``npzoo.InvalidInput``, which is also a ValueError, and warns with :exc:`npzoo.PredictionWarning`.
 
     Parameters
     ----------

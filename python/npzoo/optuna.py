@@ -46,6 +46,8 @@ class Sampler(BaseSampler):
         Trained weights as the surrogate, or ``"gp"``; None for the choice of :class:`npzoo.Optimiser`.
     acquisition : str, default="log-ei"
         ``"log-ei"``, ``"ei"``, ``"ucb"`` or ``"pi"``.
+    search_space : dict of Optuna's distributions or None, default=None
+        Parameters that are chosen together from the first trial on; None for those that every trial had.
     independent_sampler : optuna.samplers.BaseSampler or None, default=None
         None for a ``RandomSampler``.
 
@@ -61,9 +63,10 @@ class Sampler(BaseSampler):
     """
 
     def __init__(self, *, seed: int | None = None, weights: str | os.PathLike[str] | Model | None = None, acquisition: str = "log-ei",
-                 independent_sampler: BaseSampler | None = None) -> None:
+                 search_space: dict[str, BaseDistribution] | None = None, independent_sampler: BaseSampler | None = None) -> None:
         self._seed = _any_seed() if seed is None else whole(seed, "[optuna] seed", most=2**64 - 1)
         self._weights, self._acquisition = weights, acquisition
+        self._space = search_space
         self._independent = independent_sampler or RandomSampler(seed=None if seed is None else seed % 2**32)
         Optimiser({"x": (0, 1)}, weights=weights, acquisition=acquisition)  # refuses wrong arguments here and not in a trial
 
@@ -73,7 +76,9 @@ class Sampler(BaseSampler):
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
         self._raise_error_if_multi_objective(study)
-        space = intersection_search_space(study.get_trials(deepcopy=False), include_pruned=True)
+        space = self._space
+        if space is None:
+            space = intersection_search_space(study.get_trials(deepcopy=False), include_pruned=True)
         return dict([(name, one) for name, one in space.items() if not one.single()][:_MOST])
 
     def sample_relative(self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]) -> dict[str, Any]:

@@ -27,7 +27,7 @@ class Forecaster(BaseForecaster):
 
     ``predict_quantiles`` and ``predict_interval`` keep ``bounds`` and ``counts``. ``predict_proba`` is sktime's normal
     distribution with the mean and the variance of the forecast, which keeps neither. Horizons inside the known series are
-    refused (NotImplementedError). npzoo raises :exc:`npzoo.InvalidInput`, which is also a ValueError, and warns with
+    refused (NotImplementedError). npzoo raises ``npzoo.InvalidInput``, which is also a ValueError, and warns with
     :exc:`npzoo.PredictionWarning`.
 
     Parameters

@@ -1,6 +1,12 @@
 """The sampler of Optuna."""
 
+import inspect
+import pathlib
 import pickle
+import runpy
+import shutil
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -76,6 +82,14 @@ def test_points_are_those_of_the_optimiser():
     (point,) = optimiser.ask()
     assert study.ask(space).params == pytest.approx(point, rel=1e-12)
     assert optimiser.by == "gp"
+
+
+def test_a_search_space_is_used_from_the_first_trial_on():
+    space = {"x": FloatDistribution(0, 4), "y": FloatDistribution(1e-3, 1, log=True), "one": FloatDistribution(2, 2)}
+    study = optuna.create_study(sampler=Sampler(seed=2, search_space=space))
+    study.optimize(lambda trial: trial.suggest_float("x", 0, 4) + trial.suggest_float("y", 1e-3, 1, log=True), n_trials=3)
+    design = npzoo.Optimiser({"x": (0, 4), "y": {"low": 1e-3, "high": 1, "log": True}}, seed=2).ask(3)
+    assert [trial.params for trial in study.trials] == [pytest.approx(point, rel=1e-12) for point in design]
 
 
 @pytest.mark.parametrize("known", [0, 1, 12])
@@ -186,9 +200,18 @@ def test_arguments_are_refused_at_once():
         Sampler(weights="no-such-weights")
 
 
-def test_no_torch():
-    import subprocess
-    import sys
+def test_the_package_of_optunahub(tmp_path, monkeypatch, capsys):
+    """Its example runs with the package where the registry has it."""
+    optunahub = pytest.importorskip("optunahub")
+    folder = pathlib.Path(__file__).parents[2] / "tools/package/optunahub"
+    shutil.copytree(folder, tmp_path / "package/samplers/npzoo")
+    monkeypatch.setattr(optunahub, "load_module", lambda name: optunahub.load_local_module(name, registry_root=str(tmp_path / "package")))
+    runpy.run_path(str(folder / "example.py"))
+    assert "'layers': 5" in capsys.readouterr().out
+    described = (folder / "README.md").read_text()
+    assert all(f"{name}=" in described for name in inspect.signature(Sampler).parameters)
 
+
+def test_no_torch():
     program = "import sys, npzoo.optuna; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", program], check=True)

@@ -1,0 +1,3 @@
+from npzoo.optuna import Sampler
+
+__all__ = ["Sampler"]
