@@ -19,6 +19,7 @@ from optuna.trial import FrozenTrial, TrialState
 from ._arguments import whole
 from ._decisions import Optimiser
 from ._model import Model
+from ._question import named_model
 
 _MOST = 20  # parameters of an Optimiser
 _KEY = "npzoo:point:"  # of the attributes of a trial that hold its point before the objective asks for it
@@ -43,7 +44,8 @@ class Sampler(BaseSampler):
     seed : int or None, default=None
         Of all that is random; None for another one each time.
     weights : str, path, Model or None, default=None
-        Trained weights as the surrogate, or ``"gp"``; None for the choice of :class:`npzoo.Optimiser`.
+        Trained weights as the surrogate, of as many inputs as parameters are chosen together, or ``"gp"``; None for the
+        choice of :class:`npzoo.Optimiser`.
     acquisition : str, default="log-ei"
         ``"log-ei"``, ``"ei"``, ``"ucb"`` or ``"pi"``.
     search_space : dict of Optuna's distributions or None, default=None
@@ -65,10 +67,12 @@ class Sampler(BaseSampler):
     def __init__(self, *, seed: int | None = None, weights: str | os.PathLike[str] | Model | None = None, acquisition: str = "log-ei",
                  search_space: dict[str, BaseDistribution] | None = None, independent_sampler: BaseSampler | None = None) -> None:
         self._seed = _any_seed() if seed is None else whole(seed, "[optuna] seed", most=2**64 - 1)
-        self._weights, self._acquisition = weights, acquisition
+        named = named_model(weights)
+        self._weights, self._acquisition = weights if named is None else named, acquisition
         self._space = search_space
         self._independent = independent_sampler or RandomSampler(seed=None if seed is None else seed % 2**32)
-        Optimiser({"x": (0, 1)}, weights=weights, acquisition=acquisition)  # refuses wrong arguments here and not in a trial
+        any_space = {f"x{i}": (0, 1) for i in range(1 if named is None else named.dim_x)}
+        Optimiser(any_space, weights=self._weights, acquisition=acquisition)  # refuses wrong arguments here and not in a trial
 
     def reseed_rng(self) -> None:
         self._seed = _any_seed()
@@ -102,8 +106,9 @@ class Sampler(BaseSampler):
             optimiser.tell(points, values)
             optimiser.wait_for(pending)
             (asked,) = optimiser.ask()
-            _store(study, trial, asked)
-        return {name: _parameter(one, asked[name]) for name, one in space.items()}
+            chosen = {name: _parameter(one, asked[name]) for name, one in space.items()}
+            _store(study, trial, {name: space[name].to_internal_repr(value) for name, value in chosen.items()})
+        return chosen
 
     def sample_independent(self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution) -> Any:
         self._raise_error_if_multi_objective(study)
@@ -141,17 +146,23 @@ def _size(space: dict[str, BaseDistribution]) -> float:
                      for axis in axes)
 
 
-def _coordinate(one: Any, value: Any) -> float | str | None:
-    """A value of a parameter as a coordinate; None outside its distribution, as values of queued trials may be."""
-    try:
-        inner = one.to_internal_repr(value)
-    except ValueError:
+def _coordinate(one: Any, inner: float | None) -> float | str | None:
+    """A value in Optuna's representation as a coordinate; None outside its distribution, as values of queued trials may be."""
+    if inner is None:
         return None
     if isinstance(one, CategoricalDistribution):
-        return str(int(inner))
+        return str(int(inner)) if 0 <= inner < len(one.choices) else None
     if not one.low <= inner <= one.high:
         return None
     return float(round((inner - one.low) / one.step)) if _is_grid(one) else float(inner)
+
+
+def _inner(one: BaseDistribution, value: Any) -> float | None:
+    """A value of a parameter in Optuna's representation; None if the distribution has no such value."""
+    try:
+        return float(one.to_internal_repr(value))
+    except ValueError:
+        return None
 
 
 def _parameter(one: Any, coordinate: Any) -> Any:
@@ -165,19 +176,20 @@ def _parameter(one: Any, coordinate: Any) -> Any:
 def _point(trial: FrozenTrial, space: dict[str, BaseDistribution]) -> dict[str, float | str] | None:
     """The point of a trial; None if it lacks a parameter or has one outside of the space."""
     stored = _stored(trial) if trial.state == TrialState.RUNNING else {}
-    point = {name: _coordinate(one, trial.params[name]) if name in trial.params else stored.get(name) for name, one in space.items()}
+    inner = {name: _inner(one, trial.params[name]) if name in trial.params else stored.get(name) for name, one in space.items()}
+    point = {name: _coordinate(one, inner[name]) for name, one in space.items()}
     return {name: known for name, known in point.items() if known is not None} if None not in point.values() else None
 
 
-def _store(study: Study, trial: FrozenTrial, point: dict[str, float | str]) -> None:
-    """Shows the point of a trial to other trials, before the objective asks for all its parameters."""
+def _store(study: Study, trial: FrozenTrial, point: dict[str, float]) -> None:
+    """Shows the point of a trial, in Optuna's representation, to other trials before the objective asks for all its parameters."""
     text = json.dumps(point)
     parts = [text[i:i + _LONGEST] for i in range(0, len(text), _LONGEST)]
     for i, part in reversed(list(enumerate(parts))):  # the first part is written last, when all others are there
         study._storage.set_trial_system_attr(trial._trial_id, f"{_KEY}{i}", part)
 
 
-def _stored(trial: FrozenTrial) -> dict[str, float | str]:
+def _stored(trial: FrozenTrial) -> dict[str, float]:
     parts = itertools.takewhile(lambda part: part is not None, (trial.system_attrs.get(f"{_KEY}{i}") for i in itertools.count()))
     return json.loads("".join(parts) or "{}")
 

@@ -117,6 +117,14 @@ def test_a_point_longer_than_an_attribute_is_read_back():
     assert after == optimiser.ask()[0]
 
 
+def test_a_running_trial_of_another_range_does_not_count():
+    study = optuna.create_study(sampler=Sampler(seed=3))
+    study.ask(), study.ask()
+    wide, narrow = {"x": FloatDistribution(20, 30)}, {"x": FloatDistribution(0, 10)}
+    assert 20 <= study.sampler.sample_relative(study, study.trials[0], wide)["x"] <= 30
+    assert study.sampler.sample_relative(study, study.trials[1], narrow) == npzoo.Optimiser({"x": (0, 10)}, seed=3).ask()[0]
+
+
 def test_threads_of_a_study_get_different_points():
     study = optuna.create_study(sampler=Sampler(seed=3))
     study.optimize(branin, n_trials=16, n_jobs=4)
@@ -156,7 +164,10 @@ def test_a_pruned_trial_counts_with_its_last_intermediate_value():
 
 
 def test_every_point_of_a_small_space_and_then_at_random():
-    study = best(lambda trial: trial.suggest_int("n", 2, 8, step=2) * trial.suggest_categorical("sign", [1, -1]), Sampler(seed=0), trials=10)
+    def objective(trial):
+        return trial.suggest_int("n", 2, 8, step=2) * trial.suggest_categorical("sign", [1, -1])
+
+    study = best(objective, Sampler(seed=0), trials=10)
     assert len({(t.params["n"], t.params["sign"]) for t in study.trials[:8]}) >= 7  # the first one is at random
     assert len(study.trials) == 10 and study.best_params == {"n": 8, "sign": -1}
 
@@ -189,6 +200,25 @@ def test_a_stored_study_continues(tmp_path):
     space = again.trials[0].distributions
     expected = best(branin, Sampler(seed=6), trials=8).trials[-1].params
     assert again.ask(space).params == expected
+
+
+def test_weights_are_the_surrogate():
+    space = {"x": FloatDistribution(0, 4), "y": FloatDistribution(0, 1)}
+    points = np.random.default_rng(0).uniform(size=(8, 2)) * [4, 1]
+
+    def proposed(**options):
+        study = optuna.create_study(sampler=pickle.loads(pickle.dumps(Sampler(seed=2, **options))))
+        optimiser = npzoo.Optimiser({"x": (0, 4), "y": (0, 1)}, seed=2, **options)
+        for x, y in points:
+            study.add_trial(optuna.create_trial(params={"x": x, "y": y}, distributions=space, value=(x - 1) ** 2 + y))
+            optimiser.tell([[x, y]], [(x - 1) ** 2 + y])
+        asked = study.ask(space).params
+        assert asked == pytest.approx(optimiser.ask()[0], rel=1e-12)
+        return asked
+
+    assert len({tuple(proposed(**o).values()) for o in ({}, {"weights": "npzoo/any-2d"}, {"acquisition": "ucb"})}) == 3
+    with pytest.raises(npzoo.InvalidInput, match="2 axes that vary found, kriging-tnp takes 1 inputs"):
+        proposed(weights="npzoo/any-1d")
 
 
 def test_arguments_are_refused_at_once():
