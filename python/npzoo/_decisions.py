@@ -82,7 +82,7 @@ class Optimiser:
         self.by: str | None = None  #: who proposed them: ``"sobol"`` for the design, ``"gp"``, or a model's name
 
     def ask(self, n: int = 1) -> list[Point]:
-        """Returns the next ``n`` points to evaluate, which are then pending; fewer if no others are left."""
+        """Returns the next ``n`` points to evaluate, which are then pending; fewer if no others are left, and InvalidInput if none is."""
         answer = self._core.ask(whole(n, "[optimise] n", least=1))
         if answer["note"] and not self._noted:
             self._noted = True

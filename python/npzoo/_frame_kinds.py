@@ -141,12 +141,14 @@ class PandasFrame(Frame):
         return getattr(dtype, "tz", None) if arrow is None else getattr(arrow, "tz", None)
 
     def attached(self, columns: Columns) -> Any:
-        levels = self._data.columns.nlevels
-        if levels == 1:
-            return self._data.assign(**columns)
+        # Thousands of columns, such as samples, are put in place at once: one by one they take a time that grows with their square.
         added: Any = self._pandas.DataFrame(dict(columns), index=self._data.index)
-        added.columns = self._pandas.MultiIndex.from_tuples([(name, *[""] * (levels - 1)) for name in columns], names=self._data.columns.names)
-        return self._pandas.concat([self._data, added], axis=1)
+        levels = self._data.columns.nlevels
+        if levels > 1:
+            added.columns = self._pandas.MultiIndex.from_tuples([(name, *[""] * (levels - 1)) for name in columns], names=self._data.columns.names)
+        joined = self._pandas.concat([self._data, added], axis=1)
+        joined.attrs = dict(self._data.attrs)
+        return joined
 
     @staticmethod
     def made(columns: Columns, coordinates: Sequence[str]) -> Any:
