@@ -195,16 +195,26 @@ void multiply_transposed(CpuContext<isa>& cpu, const Gemm<T>& p) {
   }
 }
 
+/// Products of no depth read nothing of A and B, whose pointers may be null: no offset may be added to these.
+template <class T>
+Gemm<T> with_operands(Gemm<T> p) {
+  if (p.k > 0) return p;
+  p.a = p.b = p.c;
+  p.a_row = p.a_col = p.b_row = p.b_col = 0;
+  return p;
+}
+
 }  // namespace
 
 template <class T, Isa isa>
 void gemm_serial(CpuContext<isa>&, const Gemm<T>& p) {
-  if (p.m > 0 && p.n > 0) multiply_serial(p);
+  if (p.m > 0 && p.n > 0) multiply_serial(with_operands(p));
 }
 
 template <class T, Isa isa>
-void gemm(CpuContext<isa>& cpu, const Gemm<T>& p) {
+void gemm(CpuContext<isa>& cpu, const Gemm<T>& given) {
   constexpr std::int64_t kFewRows = 32;
+  const Gemm<T> p = with_operands(given);
   if (p.m <= 0 || p.n <= 0) return;
   if (p.n <= kLanes<T> / 4 && p.m >= kLanes<T> && p.a_row == 1) return multiply_transposed(cpu, p);
   if (ThreadPool::inside_loop()) return multiply_serial(p);
