@@ -102,9 +102,12 @@ void correlate_row(const Windows& w, const Viewer<T>& viewer, const View<T>& x, 
   product.k = pass.depth;
   if (rows > 0) {
     product.a = x.at + (row * w.stride_h + first) * x.row + pass.first;
+    product.a_row = w.stride_w * x.column;
     product.b += (first * run + pass.first) * product.b_row;
+  } else {  // nothing is read, but no offset may be added to a null pointer
+    product.a = product.b;
+    product.a_row = 0;
   }
-  product.a_row = w.stride_w * x.column;
   multiply_panel(product, {rows, x.row, run * product.b_row});
 }
 
