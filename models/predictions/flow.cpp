@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
+#include "npzoo/datasets/scores.h"
 #include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/tape.h"
 #include "npzoo/models/predictions/host.h"
@@ -39,6 +39,15 @@ Tensor unit_vectors(const Tensor& like) {
   for (std::int64_t i = 0; i < values; ++i)
     for (std::int64_t b = 0; b < batch; ++b) all.data<double>()[(i * batch + b) * values + i] = 1;
   return all;
+}
+
+/// The log-density of one target's numbers at time 0; targets are the rows of `source` (B, Nt, Dy).
+double source_density(const Tensor& source, std::int64_t row) {
+  const std::int64_t channels = source.dim(2);
+  double sum = 0;
+  for (std::int64_t c = 0; c < channels; ++c)
+    sum += log_normal_density(source.data<double>()[row * channels + c], 0, 1);
+  return sum;
 }
 
 }  // namespace
@@ -141,14 +150,10 @@ Flow::Density Flow::density(const Tensor& y, const Tensor& probes) const {
     at = sub(at, affine(velocity(middle, t - h / 2), h, 0));
   }
   const Tensor source = on_host(at);
-  const std::int64_t channels = like_.dim(2), rows = like_.dim(0) * like_.dim(1);
+  const std::int64_t rows = like_.dim(0) * like_.dim(1);
   for (std::int64_t i = 0; i < integral.numel(); ++i) {
-    double log_density = -integral.data<double>()[i];
-    for (std::int64_t c = 0; c < channels; ++c) {
-      const double value = source.data<double>()[i % rows * channels + c];
-      log_density -= 0.5 * (value * value + std::log(2 * std::numbers::pi));
-    }
-    integral.data<double>()[i] = log_density;
+    double& density = integral.data<double>()[i];
+    density = source_density(source, i % rows) - density;
   }
   return {integral, source};
 }
@@ -156,14 +161,10 @@ Flow::Density Flow::density(const Tensor& y, const Tensor& probes) const {
 Flow::Density Flow::exact_density(const Tensor& y) const {
   // The sum of the unit vectors' products is the trace: each of them has the normal density once too often.
   const Density each = density(y, unit_vectors(like_));
-  const std::int64_t count = each.of_targets.dim(0), rows = like_.dim(0) * like_.dim(1), channels = like_.dim(2);
+  const std::int64_t count = each.of_targets.dim(0), rows = like_.dim(0) * like_.dim(1);
   Tensor all = Tensor::zeros({1, like_.dim(0), like_.dim(1)}, DType::float64, Device::cpu);
   for (std::int64_t row = 0; row < rows; ++row) {
-    double normal = 0;
-    for (std::int64_t c = 0; c < channels; ++c) {
-      const double value = each.source.data<double>()[row * channels + c];
-      normal -= 0.5 * (value * value + std::log(2 * std::numbers::pi));
-    }
+    const double normal = source_density(each.source, row);
     for (std::int64_t i = 0; i < count; ++i)
       all.data<double>()[row] += each.of_targets.data<double>()[i * rows + row] - normal;
     all.data<double>()[row] += normal;

@@ -17,7 +17,7 @@ struct FlowOptions {
 /// et al., "Flow matching for generative modeling", ICLR 2023). Derived classes have the velocity.
 class Flow : public Prediction {
  public:
-  /// Of values (B, Nt, Dy) like `like`. `draws` are copied.
+  /// `like` (B, Nt, Dy) has the shape, the dtype and the device of the values. `draws` are copied.
   Flow(const Tensor& like, const Draws& draws, const FlowOptions& options);
 
   /// A Gaussian around each of the samples, with the samples' own mean and deviation for all of them together.

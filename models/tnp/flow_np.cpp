@@ -93,7 +93,7 @@ class FlowNp::Targets final : public Flow {
     return options;
   }
 
-  /// Of values y (K · B, N, Dy) at x (B, N, Dx), for each of K samples.
+  /// The velocity of values y (K · B, N, Dy), of K samples, at x (B, N, Dx).
   Tensor velocity_of(const Tensor& x, const Tensor& y, double time) const {
     const std::int64_t batch = x.dim(0), count = batch == 0 ? 1 : y.dim(0) / batch;
     const Tensor places = for_samples(x, count);
@@ -247,7 +247,7 @@ ModelInfo flownp_info() {
       .sizes = kFlowSizes,
       .authors = kFlowAuthors,
       .density = Density::joint,
-      .input_gradients = false,  // codes take none
+      .input_gradients = false,           // codes take none
       .traits = {.counts_points = true},  // context and targets share one softmax
   };
 }

@@ -196,9 +196,10 @@ double median_of(std::vector<double> values) {
 /// none either.
 std::array<double, kEndMethods> shares_of(const Part& whole, std::span<const Part> held_out) {
   std::array<double, kEndMethods> shares = kUsualShares;
-  const auto exists = [](std::size_t m) { return [m](const Part& part) { return part.methods[m].exists(); }; };
-  for (std::size_t m = 0; m < kEndMethods; ++m)
-    if (!exists(m)(whole) || !std::ranges::all_of(held_out, exists(m))) shares[m] = 0;
+  for (std::size_t m = 0; m < kEndMethods; ++m) {
+    const auto exists = [m](const Part& part) { return part.methods[m].exists(); };
+    if (!exists(whole) || !std::ranges::all_of(held_out, exists)) shares[m] = 0;
+  }
   double values = 0;  // of each method's score
   for (const Part& part : held_out)
     values += static_cast<double>(std::ranges::count_if(part.truth, [](double y) { return !std::isnan(y); }));

@@ -43,13 +43,13 @@ inline constexpr std::array kPlainEndMethods{EndMethod::smoothing, EndMethod::th
 /// `last` is the number 0 steps ahead.
 double at_step(std::span<const double> path, double last, double ahead);
 
-/// What a method or the combination forecasts: a distribution for each step.
+/// The forecast of a method or of the combination: a distribution for each step.
 struct EndPath {
   struct LogNormal {
     double share = 0;
     GaussianPath logarithm;  // (horizon)
   };
-  GaussianPath gaussian;  // (horizon); 0 of a method of logarithms
+  GaussianPath gaussian;  // (horizon); means and deviations are 0 in a method of logarithms
   std::vector<LogNormal> log_normal{};
 
   /// False: not for this series.
@@ -57,7 +57,7 @@ struct EndPath {
   /// The distribution so many steps ahead, at least 0. Between steps its numbers are interpolated; 0 is the last known
   /// value.
   ComonotonicSum at(double ahead, double last) const;
-  /// Of step h, from 0 on.
+  /// The distribution of step h; the first is 0.
   ComonotonicSum step(std::size_t h) const { return at(static_cast<double>(h + 1), 0); }
 };
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <vector>
 
 #include "npzoo/datasets/gaussian_mixture.h"
 #include "npzoo/datasets/normal_expectation.h"
+#include "npzoo/models/applications/tables/count_figures.h"
 
 namespace npzoo {
 
@@ -16,24 +16,13 @@ namespace {
 class Transformed {
  public:
   Transformed(const ValueTransform& transform, const ComonotonicSum& z)
-      : transform_(transform), z_(z), low_(z.inverse(transform.at_most(transform.low))), high_(upper_edge()) {}
-
-  double at(double u) const { return transform_.inverse(z_.at(u)); }
-  /// P(Y ≤ y) and P(Y ≥ y).
-  double at_most(double y) const { return normal_probability(z_.inverse(transform_.at_most(y))); }
-  double at_least(double y) const { return normal_probability(-z_.inverse(transform_.below(y))); }
+      : transform_(transform),
+        z_(z),
+        low_(z.inverse(transform.at_most(transform.low))),
+        high_(z.inverse(transform.below(transform.high))) {}
 
   ValueMoments moments() const {
-    if (are_few()) {
-      const double first = at(-kTail), last = at(kTail);
-      double mean = 0, square = 0;  // of Y − first, from the probabilities of Y > first + k
-      for (double k = 0; first + k < last; ++k) {
-        const double above = 1 - at_most(first + k);
-        mean += above;
-        square += (2 * k + 1) * above;
-      }
-      return {first + mean, std::sqrt(std::max(0.0, square - mean * mean))};
-    }
+    if (are_few()) return moments_of_counts(at(-kTail), at(kTail), [&](double k) { return above(k); });
     const double center = at(0);  // near the mean, so that the variance keeps its digits
     const double first = normal_expectation([&](double u) { return at(u) - center; }, {low_, high_});
     const double second =
@@ -42,24 +31,26 @@ class Transformed {
   }
 
   double crps(double y) const {
-    if (!are_few())
-      return rising_crps([this](double u) { return at(u); }, y, {low_, high_, z_.inverse(transform_.at_most(y))});
-    double sum = 0;
-    for (double k = std::min(at(-kTail), std::floor(y)); k < std::max(at(kTail), y); ++k) {
-      const double below = at_most(k), off = k >= y ? 1 - below : below;
-      sum += off * off;
-    }
-    return sum;
+    if (are_few())
+      return crps_of_counts(
+          at(-kTail), at(kTail), y, [&](double k) { return at_most(k); }, [&](double k) { return above(k); });
+    return rising_crps([&](double u) { return at(u); }, y, {low_, high_, z_.inverse(transform_.at_most(y))});
   }
 
-  double central_mass(double y) const { return std::max(0.0, 1 - 2 * std::min(at_most(y), at_least(y))); }
+  double central_mass(double y) const {
+    const double at_least = normal_probability(-z_.inverse(transform_.below(y)));
+    return std::max(0.0, 1 - 2 * std::min(at_most(y), at_least));
+  }
 
  private:
-  static constexpr double kTail = 9, kMostSteps = 4096;  // as those of figures of Gaussians
+  static constexpr double kTail = 9;  // standard deviations; less than 1e-18 is beyond
 
-  double upper_edge() const { return z_.inverse(transform_.below(transform_.high)); }
-  /// Whole numbers few enough to sum over.
-  bool are_few() const { return transform_.counts && at(kTail) - at(-kTail) < kMostSteps; }
+  double at(double u) const { return transform_.inverse(z_.at(u)); }
+  /// P(Y ≤ y) and P(Y > y).
+  double at_most(double y) const { return normal_probability(z_.inverse(transform_.at_most(y))); }
+  double above(double y) const { return normal_probability(-z_.inverse(transform_.at_most(y))); }
+  /// Whether Y is a whole number, of few enough to sum over.
+  bool are_few() const { return transform_.counts && at(kTail) - at(-kTail) < kMostCounts; }
 
   const ValueTransform& transform_;
   const ComonotonicSum& z_;

@@ -9,6 +9,7 @@
 
 #include "npzoo/datasets/normal_distribution.h"
 #include "npzoo/datasets/scores.h"
+#include "npzoo/models/applications/tables/count_figures.h"
 
 namespace npzoo {
 
@@ -17,9 +18,8 @@ namespace {
 using Kind = ValueTransform::Kind;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kTail = 9;          // standard deviations; less than 1e-18 is beyond
-constexpr double kMostSteps = 4096;  // whole numbers that are summed; more of them are as good as a continuum
-constexpr double kSmoothWidth = 2;   // of a panel, for the logistic function, whose poles are at ±πi
+constexpr double kTail = 9;         // standard deviations; less than 1e-18 is beyond
+constexpr double kSmoothWidth = 2;  // of a panel, for the logistic function, whose poles are at ±πi
 constexpr std::size_t kMostPanels = 4096;
 
 double offset(const ValueTransform& t) { return t.counts && t.kind == Kind::log ? 0.5 : 0; }
@@ -148,28 +148,7 @@ Support likely_values(const ValueTransform& t, const GaussianMixture& z) {
 
 /// Whole numbers few enough to sum over; nothing otherwise.
 bool are_few(const ValueTransform& t, const Support& z) {
-  return t.counts && t.inverse(z.high) - t.inverse(z.low) < kMostSteps;
-}
-
-ValueMoments moments_of_counts(const ValueTransform& t, const GaussianMixture& z, const Support& likely) {
-  const double first = t.inverse(likely.low), last = t.inverse(likely.high);
-  double mean = 0, square = 0;  // of Y − first, from the probabilities of Y > first + k
-  for (double k = 0; first + k < last; ++k) {
-    const double above = upper_probability(z, t.at_most(first + k));
-    mean += above;
-    square += (2 * k + 1) * above;
-  }
-  return {first + mean, std::sqrt(std::max(0.0, square - mean * mean))};
-}
-
-double crps_of_counts(const ValueTransform& t, const GaussianMixture& z, double y, const Support& likely) {
-  const double first = std::min(t.inverse(likely.low), std::floor(y)), last = std::max(t.inverse(likely.high), y);
-  double sum = 0;
-  for (double k = first; k < last; ++k) {
-    const double off = k >= y ? upper_probability(z, t.at_most(k)) : probability(z, t.at_most(k));
-    sum += off * off;
-  }
-  return sum;
+  return t.counts && t.inverse(z.high) - t.inverse(z.low) < kMostCounts;
 }
 
 }  // namespace
@@ -208,7 +187,9 @@ std::string ValueTransform::scaled(const std::string& name) const {
 }
 
 ValueMoments moments(const ValueTransform& t, const GaussianMixture& z) {
-  if (const Support likely = likely_values(t, z); are_few(t, likely)) return moments_of_counts(t, z, likely);
+  if (const Support likely = likely_values(t, z); are_few(t, likely))
+    return moments_of_counts(t.inverse(likely.low), t.inverse(likely.high),
+                             [&](double k) { return upper_probability(z, t.at_most(k)); });
   const double total = weight_sum(z);
   double center = 0;  // near the mean, so that the variance keeps its digits
   for (std::size_t k = 0; k < z.mean.size(); ++k) center += weight_of(z, k) / total * t.inverse(z.mean[k]);
@@ -230,7 +211,10 @@ double central_mass(const ValueTransform& t, const GaussianMixture& z, double y)
 
 double crps(const ValueTransform& t, const GaussianMixture& z, double y) {
   const Support likely = likely_values(t, z);
-  if (are_few(t, likely)) return crps_of_counts(t, z, y, likely);
+  if (are_few(t, likely))
+    return crps_of_counts(
+        t.inverse(likely.low), t.inverse(likely.high), y, [&](double k) { return probability(z, t.at_most(k)); },
+        [&](double k) { return upper_probability(z, t.at_most(k)); });
   const Support inside = inside_limits(t);
   const double from = std::max(inside.low, likely.low), to = std::max(from, std::min(inside.high, likely.high));
   const double known = std::clamp(inverse_of_raw(t, std::clamp(y, t.low, t.high)), from, to);
