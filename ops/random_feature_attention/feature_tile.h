@@ -103,7 +103,8 @@ void clear_rows(T* rows, std::int64_t stride, std::int64_t begin, std::int64_t e
 /// Computes w·x − ‖x‖²/2 of the points in tile.x, for every feature: NaN if the norm overflows, −∞ in lanes behind the
 /// last point. `shifted` leaves the norm out, which is the same for all features of a point.
 template <class T, Isa isa>
-void exponents(CpuContext<isa>& cpu, const FeatureMap<T>& map, std::int64_t points, bool shifted, const Tile<T>& tile) {
+[[gnu::always_inline]] inline void exponents(CpuContext<isa>& cpu, const FeatureMap<T>& map, std::int64_t points,
+                                             bool shifted, const Tile<T>& tile) {
   alignas(64) T norms[kPoints];
   if (!shifted)
     for_registers<T>(points, [&](std::int64_t i) {
