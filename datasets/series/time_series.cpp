@@ -21,6 +21,13 @@ double median_step(const std::vector<double>& time) {
   return *middle;
 }
 
+std::vector<std::int64_t> rows_by_time(const Measurements& m) {
+  std::vector<std::int64_t> order(m.time.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&m](std::int64_t row) { return m.time[static_cast<std::size_t>(row)]; });
+  return order;
+}
+
 }  // namespace
 
 bool TimeSeries::has_gaps() const { return std::ranges::find(known, false) != known.end(); }
@@ -32,12 +39,34 @@ double TimeSeries::time_at(std::int64_t place) const {
   return time[static_cast<std::size_t>(nearest)] + step * static_cast<double>(place - nearest);
 }
 
+Measurements average_equal_times(Measurements m, std::int64_t dim_y) {
+  const auto width = static_cast<std::size_t>(dim_y);
+  Measurements all{.time_form = std::move(m.time_form)};
+  std::vector<double> counts;  // of known values, as all.y
+  for (const std::int64_t row : rows_by_time(m)) {
+    const auto at = static_cast<std::size_t>(row);
+    if (all.time.empty() || all.time.back() != m.time[at]) {
+      all.time.push_back(m.time[at]);
+      all.y.insert(all.y.end(), width, 0);
+      counts.insert(counts.end(), width, 0);
+    }
+    for (std::size_t c = 0; c < width; ++c) {
+      const double value = m.y[at * width + c];
+      if (std::isnan(value)) continue;
+      double& count = counts[counts.size() - width + c];
+      double& mean = all.y[all.y.size() - width + c];
+      mean += (value - mean) / ++count;
+    }
+  }
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    if (counts[i] == 0) all.y[i] = kNan;
+  return all;
+}
+
 TimeSeries order_by_time(Measurements m, std::int64_t dim_y, const std::string& name) {
   const auto rows = std::ssize(m.time);
   check(rows >= 2, "[forecast] {}: {} rows with a time found, expected 2 or more", name, rows);
-  std::vector<std::int64_t> order(static_cast<std::size_t>(rows));
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, {}, [&m](std::int64_t row) { return m.time[static_cast<std::size_t>(row)]; });
+  const std::vector<std::int64_t> order = rows_by_time(m);
   std::vector<double> time;
   for (const std::int64_t row : order) time.push_back(m.time[static_cast<std::size_t>(row)]);
   const auto twice = std::ranges::adjacent_find(time);

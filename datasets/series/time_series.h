@@ -43,6 +43,9 @@ struct TimeSeries {
 /// `name` opens messages. Throws Error for a time that two rows have, and for fewer than two rows.
 TimeSeries order_by_time(Measurements measurements, std::int64_t dim_y, const std::string& name);
 
+/// Returns one row for each time: the mean of the known values of all its rows.
+Measurements average_equal_times(Measurements measurements, std::int64_t dim_y);
+
 /// Shares of a series: the parts begin at whole numbers of places, rounded down, and the rest is for tests.
 struct SplitByShares {
   double training = 0, validation = 0;

@@ -248,6 +248,19 @@ std::vector<std::string> dates_at(const TimeSeries& s, std::initializer_list<std
 
 }  // namespace
 
+TEST_CASE("forecast: rows of equal times are averaged, each value over the rows that have it") {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const Measurements m =
+      average_equal_times({.time_form = {}, .time = {3, 1, 3, 2, 3}, .y = {6, 1, 5, nan, 0, 3, nan, nan, nan, 5}}, 2);
+  CHECK(m.time == std::vector<double>{1, 2, 3});
+  REQUIRE(m.y.size() == 6);
+  CHECK(m.y[0] == 5);
+  for (const int none : {1, 2, 3}) CHECK(std::isnan(m.y[none]));
+  CHECK(m.y[4] == 3);
+  CHECK(m.y[5] == 3);
+  CHECK_THROWS_AS(order_by_time({.time_form = {}, .time = {3, 1, 3}, .y = {6, 1, 5}}, 1, "s"), Error);
+}
+
 TEST_CASE("forecast: months, quarters and years continue by the calendar") {
   using Dates = std::vector<std::string>;
   const TimeSeries monthly = series_at({"2019-10-01", "2019-11-01", "2019-12-01", "2020-02-01"});

@@ -146,8 +146,20 @@ def only_one_flag_says_which_rows():
          "--values", "sold", "--horizon", 3, naming=["--horizon and covariates (price) found", "--targets FILE"])
     fail("predict", write("empty.csv", "day,sold\n"), "--inputs", "day", "--values", "sold", "--horizon", 3, naming=["empty.csv"])
     fail("predict", write("one.csv", "day,sold\n2024-01-01,3\n"), "--values", "sold", "--horizon", 3, naming=["1 rows with a time found, expected 2 or more"])
-    fail("predict", write("twice.csv", "day,sold\n2024-01-01,3\n2024-01-01,4\n2024-01-02,4\n"), "--values", "sold", "--horizon", 3,
-         naming=["two rows of the time 2024-01-01"])
+    fail("predict", write("twice.csv", "day,sold\n2024-01-01,3\n2024-01-01,4\n"), "--values", "sold", "--horizon", 3,
+         naming=["1 rows with a time found, expected 2 or more"])
+
+
+@case
+def a_row_written_twice_changes_no_forecast():
+    lines = quarters().splitlines(True)
+    once = succeed("predict", write("once.csv", "".join(lines)), "--horizon", 3)
+    table = write("twice.csv", "".join(lines[:9] + [lines[8]] + lines[9:]))
+    done = npzoo("predict", table, "--horizon", 3)
+    expect(done.returncode == 0 and done.stdout == once, done.stderr, done.stdout, once)
+    expect("1 value is at a time that another row of the series has" in done.stderr, done.stderr)
+    explained = succeed("predict", table, "--explain")
+    expect("steps: quarters" in explained and "season: 4 steps" in explained, explained)
 
 
 def said(done):

@@ -192,8 +192,8 @@ double median_of(std::vector<double> values) {
   return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
 }
 
-/// Shares by the scores of held-out parts. Methods without a forecast have none, and without scores logarithms have
-/// none either.
+/// Shares by the scores of held-out parts. Methods without a forecast have none. Without scores logarithms have none
+/// either, nor has the last value of a series without a season.
 std::array<double, kEndMethods> shares_of(const Part& whole, std::span<const Part> held_out) {
   std::array<double, kEndMethods> shares = kUsualShares;
   for (std::size_t m = 0; m < kEndMethods; ++m) {
@@ -218,6 +218,7 @@ std::array<double, kEndMethods> shares_of(const Part& whole, std::span<const Par
       if (shares[m] > 0) shares[m] *= std::pow((best + tiny) / (scores[k++] + tiny), kPower);
   } else {
     shares[at(EndMethod::logarithms)] = shares[at(EndMethod::log_remainder)] = 0;
+    if (whole_period(whole.periods) == 1) shares[at(EndMethod::seasonal_naive)] = 0;
   }
   double sum = 0;
   for (const double share : shares) sum += share;
@@ -246,9 +247,11 @@ EndPath combine(const Part& part, const std::array<double, kEndMethods>& shares,
 }
 
 /// The factor of deviations that suits the errors of the combination on held-out parts. Errors of neighbouring steps
-/// are alike, so that each part counts as few of them.
+/// are alike, so that each part counts as few of them. A series too short to hold anything out gets a factor of its
+/// own: its methods were fitted to few values.
 double width_of(std::span<const Part> held_out, const std::array<double, kEndMethods>& shares) {
-  constexpr double kMostSquare = 9, kMostValues = 5;
+  constexpr double kMostSquare = 9, kMostValues = 5, kUnscoredWidth = 1.4;
+  if (held_out.empty()) return kUnscoredWidth;
   double squares = kPriorValues * kUsualWidth * kUsualWidth, count = kPriorValues;
   for (const Part& part : held_out) {
     const EndPath path = combine(part, shares, 1);

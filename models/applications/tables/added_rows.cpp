@@ -105,11 +105,10 @@ void add_absent(FillTables& tables) {
     std::ranges::stable_sort(rows, {}, time_of);
     std::vector<std::pair<std::int64_t, double>> all;  // a row of the table, or −1 and a time
     std::size_t next = 0;
-    for (const double time : series.time)
-      if (next < rows.size() && time_of(rows[next]) == time)
-        all.emplace_back(rows[next++], time);
-      else
-        all.emplace_back(-1, time);
+    for (const double time : series.time) {
+      if (next >= rows.size() || time_of(rows[next]) != time) all.emplace_back(-1, time);
+      for (; next < rows.size() && time_of(rows[next]) == time; ++next) all.emplace_back(rows[next], time);
+    }
     if (descends) std::ranges::reverse(all);
     for (const auto& [row, time] : all)
       if (row >= 0)

@@ -63,7 +63,7 @@ std::vector<TimeSeries> regular_series(const FillTables& tables) {
       all.push_back(times_of(tables, g, groups[g]));
       if (!all.back().calendar) return {};
     }
-  } catch (const Error&) {  // a time twice, or one row
+  } catch (const Error&) {  // one time alone
     return {};
   }
   return all;

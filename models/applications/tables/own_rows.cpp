@@ -23,12 +23,12 @@ std::string group_text(const FillTables& tables, std::size_t group) {
   return tables.groups.empty() ? std::string() : fmt::format(", group {}", in_quotes(tables.groups[group]));
 }
 
-/// The series of the first input of a group. Throws Error for fewer than two rows and for a time that two rows have.
+/// The series of the times of a group, each once. Throws Error for fewer than two.
 TimeSeries times_of(const FillTables& tables, std::size_t group, std::span<const std::int64_t> rows) {
   Measurements m{.time_form = tables.observed.forms[0], .time = {}, .y = {}};
   for (const std::int64_t row : rows) m.time.push_back(tables.observed.x[static_cast<std::size_t>(row)]);
   m.y.assign(m.time.size(), 0);
-  return order_by_time(std::move(m), 1, tables.table.format().name() + group_text(tables, group));
+  return order_by_time(average_equal_times(std::move(m), 1), 1, tables.table.format().name() + group_text(tables, group));
 }
 
 /// The range of an input over the observed rows.

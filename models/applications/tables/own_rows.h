@@ -17,7 +17,7 @@ namespace npzoo {
 std::vector<std::vector<std::int64_t>> rows_of_groups(const FillTables& tables);
 /// ", group "a"", for messages; empty without groups.
 std::string group_text(const FillTables& tables, std::size_t group);
-/// The times of these rows, by the first input. Throws Error for fewer than two rows and for a time that two rows have.
+/// The times of these rows, each once, by the first input. Throws Error for fewer than two.
 TimeSeries times_of(const FillTables& tables, std::size_t group, std::span<const std::int64_t> rows);
 /// The range of an input over the observed rows.
 std::pair<double, double> range_of(const FillTables& tables, std::size_t input);

@@ -40,7 +40,7 @@ std::string described_season(const FillTables& tables) {
     m.time.push_back(tables.observed.x[static_cast<std::size_t>(row)]);
     m.y.push_back(tables.observed.y[0][static_cast<std::size_t>(row)]);
   }
-  const TimeSeries series = order_by_time(std::move(m), 1, "series");
+  const TimeSeries series = order_by_time(average_equal_times(std::move(m), 1), 1, "series");
   const auto known = std::ranges::count_if(series.y, [](double y) { return !std::isnan(y); });
   if (known < kFewest || series.size() > kMostPlaces) return {};
   std::vector<double> likely;
