@@ -103,17 +103,17 @@ class HawkesFit {
     const Curvature c = curvature(inner);
     std::vector<double> errors(values_.size(), kNan);
     for (std::size_t i = 0; i < inner.size(); ++i) {
-      std::vector<double> unit(inner.size(), 0);
-      unit[i] = 1;
-      const std::vector<double> column = solve(c.hessian, unit, 0);
-      if (!column.empty() && column[i] > 0) errors[inner[i]] = values_[inner[i]] * std::sqrt(column[i]);
+      const auto at = static_cast<Eigen::Index>(i);
+      const Eigen::VectorXd column = solve(c.hessian, Eigen::VectorXd::Unit(std::ssize(inner), at), 0);
+      if (column.size() > 0 && column[at] > 0) errors[inner[i]] = values_[inner[i]] * std::sqrt(column[at]);
     }
     return errors;
   }
 
  private:
   struct Curvature {
-    std::vector<double> gradient, hessian;  // of minus the log-likelihood, by the logarithms
+    Eigen::VectorXd gradient;  // of minus the log-likelihood, by the logarithms
+    Eigen::MatrixXd hessian;
   };
 
   /// A step of expectation maximisation. Event i of mark k stems from the baseline or from an earlier event.
@@ -157,53 +157,114 @@ class HawkesFit {
     values_.back() = next;
   }
 
-  /// Those that are not at the border: at least a thousandth of an event stems from them.
+  /// Those that are not at the border: at least a thousandth of an event stems from them. Without an excitation the
+  /// decay changes nothing.
   std::vector<std::size_t> inner_parameters() const {
     std::vector<std::size_t> inner;
     const double observed = observed_time(sequences_);
-    for (std::size_t i = 0; i < values_.size(); ++i) {
-      constexpr double kEvents = 1e-3;
+    constexpr double kEvents = 1e-3;
+    for (std::size_t i = 0; i + 1 < values_.size(); ++i) {
       const double events = i < m_ ? values_[i] * observed : values_[i] / values_.back();
-      if (i + 1 == values_.size() || events > kEvents) inner.push_back(i);
+      if (events > kEvents) inner.push_back(i);
     }
+    if (!inner.empty() && inner.back() >= m_) inner.push_back(values_.size() - 1);
     return inner;
   }
 
-  double moved(std::size_t i, double by, std::size_t j, double and_by) const {
-    std::vector<double> values = values_;
-    values[i] *= std::exp(by);
-    values[j] *= std::exp(and_by);
-    return -likelihood(values);
-  }
-
-  Curvature curvature(std::span<const std::size_t> inner) const {
-    constexpr double kStep = 1e-4;
-    const std::size_t n = inner.size();
-    const double here = -likelihood(values_);
-    Curvature c{std::vector<double>(n), std::vector<double>(n * n)};
-    for (std::size_t a = 0; a < n; ++a) {
+  /// Derivatives of minus the log-likelihood. Those of events concern the parameters of their mark's intensity: its
+  /// baseline, its excitations and the decay.
+  Curvature by_values() const {
+    const auto width = static_cast<Eigen::Index>(m_) + 2, decay_at = width - 1;
+    const double decay = values_.back();
+    std::vector<Eigen::VectorXd> gradients(m_, Eigen::VectorXd::Zero(width));
+    std::vector<Eigen::MatrixXd> hessians(m_, Eigen::MatrixXd::Zero(width, width));
+    // By the mark of the cause: sums over its events of exp(−decay · delay), and of it times the delay and its square;
+    // sums over its events of what is left until the end, 1 − exp(−decay · rest), and its derivatives by the decay.
+    Eigen::VectorXd slope(width);
+    std::vector<double> sums(m_), delays(m_), squares(m_), reach(m_, 0), reach1(m_, 0), reach2(m_, 0);
+    for (const EventSequence& s : sequences_) {
       throw_if_stopped();
-      const double up = moved(inner[a], kStep, inner[a], 0), down = moved(inner[a], -kStep, inner[a], 0);
-      c.gradient[a] = (up - down) / (2 * kStep);
-      c.hessian[a * n + a] = (up - 2 * here + down) / (kStep * kStep);
-      for (std::size_t b = 0; b < a; ++b) {
-        const double same = moved(inner[a], kStep, inner[b], kStep) + moved(inner[a], -kStep, inner[b], -kStep),
-                     other = moved(inner[a], kStep, inner[b], -kStep) + moved(inner[a], -kStep, inner[b], kStep);
-        c.hessian[a * n + b] = c.hessian[b * n + a] = (same - other) / (4 * kStep * kStep);
+      for (auto* all : {&sums, &delays, &squares}) std::ranges::fill(*all, 0);
+      double before = 0;
+      for (std::size_t i = 0; i < s.times.size(); ++i) {
+        const auto k = static_cast<std::size_t>(s.marks[i]);
+        const double gap = s.times[i] - before, faded = std::exp(-decay * gap);
+        const double* excitation = &values_[m_ + k * m_];
+        double intensity = values_[k], bend = 0;  // and its second derivative by the decay
+        slope.setZero();
+        slope[0] = 1;
+        for (std::size_t j = 0; j < m_; ++j) {
+          squares[j] = (squares[j] + gap * (2 * delays[j] + gap * sums[j])) * faded;
+          delays[j] = (delays[j] + gap * sums[j]) * faded;
+          sums[j] *= faded;
+          intensity += excitation[j] * sums[j];
+          slope[static_cast<Eigen::Index>(1 + j)] = sums[j];
+          slope[decay_at] -= excitation[j] * delays[j];
+          bend += excitation[j] * squares[j];
+        }
+        gradients[k] -= slope / intensity;
+        Eigen::MatrixXd& h = hessians[k];
+        h.noalias() += slope * slope.transpose() / (intensity * intensity);
+        for (std::size_t j = 0; j < m_; ++j) h(decay_at, static_cast<Eigen::Index>(1 + j)) += delays[j] / intensity;
+        h(decay_at, decay_at) -= bend / intensity;
+        ++sums[k];
+        before = s.times[i];
+        const double rest = s.end - s.times[i], left = std::exp(-decay * rest);
+        reach[k] -= std::expm1(-decay * rest);
+        reach1[k] += rest * left;
+        reach2[k] -= rest * rest * left;
+      }
+    }
+    const auto n = std::ssize(values_);
+    Curvature c{Eigen::VectorXd::Zero(n), Eigen::MatrixXd::Zero(n, n)};
+    const double observed = observed_time(sequences_);
+    for (std::size_t k = 0; k < m_; ++k) {
+      const auto place = [&](Eigen::Index i) {
+        const auto at = static_cast<std::size_t>(i);
+        return static_cast<Eigen::Index>(i == 0 ? k : i == decay_at ? values_.size() - 1 : m_ + k * m_ + at - 1);
+      };
+      gradients[k][0] += observed;
+      for (std::size_t j = 0; j < m_; ++j) {
+        const double excitation = values_[m_ + k * m_ + j], share = reach[j] / decay;
+        const double first = (reach1[j] - share) / decay, second = (reach2[j] - 2 * first) / decay;
+        const auto at = static_cast<Eigen::Index>(1 + j);
+        gradients[k][at] += share;
+        gradients[k][decay_at] += excitation * first;
+        hessians[k](decay_at, at) += first;
+        hessians[k](decay_at, decay_at) += excitation * second;
+      }
+      for (Eigen::Index a = 0; a < width; ++a) {
+        c.gradient[place(a)] += gradients[k][a];
+        for (Eigen::Index b = 0; b <= a; ++b) {
+          c.hessian(place(a), place(b)) += hessians[k](a, b);
+          if (a != b) c.hessian(place(b), place(a)) += hessians[k](a, b);
+        }
       }
     }
     return c;
   }
 
+  /// By the logarithms of these parameters.
+  Curvature curvature(std::span<const std::size_t> inner) const {
+    const Curvature all = by_values();
+    const auto n = std::ssize(inner);
+    Curvature c{Eigen::VectorXd(n), Eigen::MatrixXd(n, n)};
+    const auto place = [&](Eigen::Index i) { return static_cast<Eigen::Index>(inner[static_cast<std::size_t>(i)]); };
+    const auto value = [&](Eigen::Index i) { return values_[inner[static_cast<std::size_t>(i)]]; };
+    for (Eigen::Index a = 0; a < n; ++a) {
+      c.gradient[a] = value(a) * all.gradient[place(a)];
+      for (Eigen::Index b = 0; b < n; ++b)
+        c.hessian(a, b) = value(a) * value(b) * all.hessian(place(a), place(b)) + (a == b ? c.gradient[a] : 0);
+    }
+    return c;
+  }
+
   /// (A + ridge · diagonal) x = b; empty if that is not positive definite.
-  static std::vector<double> solve(const std::vector<double>& a, const std::vector<double>& b, double ridge) {
-    const auto n = std::ssize(b);
-    Eigen::MatrixXd matrix = Eigen::Map<const Eigen::MatrixXd>(a.data(), n, n);
-    matrix.diagonal().array() += ridge * (1 + matrix.diagonal().array().abs());
-    const Eigen::LLT<Eigen::MatrixXd> factor(matrix);
+  static Eigen::VectorXd solve(Eigen::MatrixXd a, const Eigen::VectorXd& b, double ridge) {
+    a.diagonal().array() += ridge * (1 + a.diagonal().array().abs());
+    const Eigen::LLT<Eigen::MatrixXd> factor(a);
     if (factor.info() != Eigen::Success) return {};
-    const Eigen::VectorXd x = factor.solve(Eigen::Map<const Eigen::VectorXd>(b.data(), n));
-    return {x.begin(), x.end()};
+    return factor.solve(b);
   }
 
   /// Returns false if no step makes the events more likely.
@@ -213,10 +274,10 @@ class HawkesFit {
     const double here = likelihood(values_);
     constexpr double kMostRidge = 1e6, kLargestStep = 2, kSame = 1e-10;
     for (double ridge = 0; ridge <= kMostRidge; ridge = ridge == 0 ? 1e-4 : 10 * ridge) {
-      std::vector<double> step = solve(c.hessian, c.gradient, ridge);
-      if (step.empty() || std::ranges::any_of(step, [](double v) { return !(std::abs(v) < kLargestStep); })) continue;
+      const Eigen::VectorXd step = solve(c.hessian, c.gradient, ridge);
+      if (step.size() == 0 || !(step.array().abs() < kLargestStep).all()) continue;
       std::vector<double> values = values_;
-      for (std::size_t i = 0; i < inner.size(); ++i) values[inner[i]] *= std::exp(-step[i]);
+      for (std::size_t i = 0; i < inner.size(); ++i) values[inner[i]] *= std::exp(-step[static_cast<Eigen::Index>(i)]);
       const double there = likelihood(values);
       if (!(there > here)) continue;
       values_ = std::move(values);

@@ -37,8 +37,8 @@ FittedProcess fit_poisson(std::span<const EventSequence> sequences, std::int64_t
 FittedProcess fit_clock_poisson(std::span<const EventSequence> sequences, std::int64_t marks, double period,
                                 std::int64_t parts, MarkNames names = {});
 /// Exponential kernels with one decay for all pairs of marks: expectation maximisation (Veen and Schoenberg, JASA
-/// 2008), then, of at most kMostPreciseMarks marks, Newton's method on the logarithms of parameters. Time is linear in
-/// the events and grows with the fourth power of M; with more marks with the square, and there are no standard errors.
+/// 2008), then, of at most kMostPreciseMarks marks, Newton's method on the logarithms of parameters; with more marks
+/// there are no standard errors. Time is linear in the events and grows with the square of M.
 /// Throws Interrupted after a request to stop.
 FittedProcess fit_hawkes(std::span<const EventSequence> sequences, std::int64_t marks, MarkNames names = {});
 inline constexpr std::int64_t kMostPreciseMarks = 12;

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <eigen3/Eigen/LU>
 #include <fstream>
 
 #include "npzoo/datasets/events/clock_poisson.h"
@@ -75,6 +76,43 @@ TEST_CASE("fit_hawkes recovers parameters within two standard errors in most sim
       near += std::abs(fitted.parameters[i].value - truth[i]) < 2 * fitted.parameters[i].standard_error;
   }
   CHECK(near >= 52);  // of 60; 57 are expected
+}
+
+TEST_CASE("standard errors of fit_hawkes are those of the curvature by differences") {
+  const Hawkes process({0.3, 0.2}, {0.8, 0.1, 0.4, 0.3}, {2, 2, 2, 2});
+  const std::vector<EventSequence> sequences = drawn(process, 4, 300, 11);
+  const FittedProcess fitted = fit_hawkes(sequences, 2);
+  const auto n = std::ssize(fitted.parameters);
+  const auto loss = [&](const Eigen::VectorXd& v) {
+    const Hawkes moved({v[0], v[1]}, {v[2], v[3], v[4], v[5]}, {v[6], v[6], v[6], v[6]});
+    double sum = 0;
+    for (const EventSequence& s : sequences) sum -= moved.log_likelihood(s, 0);
+    return sum;
+  };
+  Eigen::VectorXd at(n);
+  for (Eigen::Index i = 0; i < n; ++i) at[i] = fitted.parameters[static_cast<std::size_t>(i)].value;
+  const double step = 1e-4;
+  Eigen::MatrixXd hessian(n, n);
+  for (Eigen::Index a = 0; a < n; ++a)
+    for (Eigen::Index b = 0; b < n; ++b) {
+      const Eigen::VectorXd u = Eigen::VectorXd::Unit(n, a) * step * at[a],
+                            w = Eigen::VectorXd::Unit(n, b) * step * at[b];
+      hessian(a, b) = (loss(at + u + w) - loss(at + u - w) - loss(at - u + w) + loss(at - u - w)) /
+                      (4 * step * step * at[a] * at[b]);
+    }
+  const Eigen::MatrixXd covariance = hessian.inverse();
+  for (Eigen::Index i = 0; i < n; ++i)
+    CHECK(fitted.parameters[static_cast<std::size_t>(i)].standard_error ==
+          doctest::Approx(std::sqrt(covariance(i, i))).epsilon(1e-3));
+}
+
+TEST_CASE("fit_hawkes of three marks without excitation has the standard errors of rates") {
+  const std::vector<EventSequence> sequences = drawn(Poisson({0.9, 0.08, 0.02}), 1, 5000, 5);
+  const FittedProcess fitted = fit_hawkes(sequences, 3), rates = fit_poisson(sequences, 3);
+  for (std::size_t k = 0; k < 3; ++k) {
+    CHECK(fitted.parameters[k].standard_error >= 0.9 * rates.parameters[k].standard_error);
+    CHECK(std::abs(fitted.parameters[k].value - rates.parameters[k].value) < 3 * fitted.parameters[k].standard_error);
+  }
 }
 
 TEST_CASE("fit_hawkes of events without excitation puts excitation near 0") {
