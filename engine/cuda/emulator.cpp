@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "npzoo/engine/cuda/emulated_runtime.h"
@@ -24,8 +25,16 @@ constexpr std::size_t kGuardBytes = 64;
 
 enum class State : std::uint8_t { ready, at_block_barrier, at_warp_barrier, done };
 
+/// Slots of a warp, twice: a lane may be one exchange ahead of another, and no more.
+struct Warp {
+  alignas(64) std::byte slots[2][kLanes][kWarpSlotBytes];
+};
+
 /// One thread of the block at hand. The fiber goes from kernel to kernel.
 struct Thread {
+  explicit Thread(Warp& its_warp) : warp(&its_warp) {}
+
+  Warp* warp;
   Position position;
   State state = State::done;
   unsigned turn = 0;  // exchanges made
@@ -49,11 +58,6 @@ struct Thread {
     state = why;
     scheduler = std::move(scheduler).resume();
   }
-};
-
-/// Slots of a warp, twice: a lane may be one exchange ahead of another, and no more.
-struct Warp {
-  alignas(64) std::byte slots[2][kLanes][kWarpSlotBytes];
 };
 
 /// The state of a thread of the CPU that runs blocks.
@@ -82,7 +86,8 @@ struct Launch {
 class Block {
  public:
   Block(const Launch& launch, const std::function<void()>& kernel, std::int64_t index) : launch_(launch) {
-    while (std::ssize(worker.threads) < launch.threads) worker.threads.push_back(std::make_unique<Thread>());
+    for (std::size_t t = worker.threads.size(); std::cmp_less(t, launch.threads); ++t)
+      worker.threads.push_back(std::make_unique<Thread>(worker.warps[t / kLanes]));
     std::memset(worker.shared_begin(), kPoison, launch.shared);
     std::memset(worker.shared_begin() + launch.shared, kGuard, kGuardBytes);
     const auto i = static_cast<unsigned>(index);
@@ -178,9 +183,7 @@ void block_barrier() { running->wait(State::at_block_barrier); }
 
 void warp_barrier() { running->wait(State::at_warp_barrier); }
 
-void* warp_slot(int lane, unsigned turn) {
-  return worker.warps[running->position.thread.x / kLanes].slots[turn % 2][lane];
-}
+void* warp_slot(int lane, unsigned turn) { return running->warp->slots[turn % 2][lane]; }
 
 unsigned next_turn() { return running->turn++; }
 
