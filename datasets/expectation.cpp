@@ -20,7 +20,7 @@ struct PosteriorScores {
 
 PosteriorScores score_truth_of(const Batch& batch) {
   check(batch.truth != nullptr,
-        "[expectation] the process behind these tasks is unknown, expected tasks with an exact posterior");
+        "[expectation] the process of these tasks is unknown, expected tasks with an exact posterior");
   return {mean_log_likelihood(*batch.truth, batch.task, Density::marginal),
           mean_log_likelihood(*batch.truth, batch.task, Density::joint)};
 }

@@ -127,7 +127,7 @@ std::map<std::string, Density> read_densities(TomlReader reader, const std::vect
   std::map<std::string, Density> densities;
   for (const std::string& name : reader.keys()) {
     const std::string density =
-        reader.choice(name, "density behind the published figure of this model", {"marginal", "mixture", "joint"});
+        reader.choice(name, "density of the published figure of this model", {"marginal", "mixture", "joint"});
     const bool is_published =
         std::ranges::any_of(tests, [&](const TestConfig& test) { return test.published.contains(name); });
     reader.expect(is_published, name, "that of a model without a published figure", "one that has a published figure");
@@ -145,9 +145,9 @@ Spread read_spread(TomlReader reader) {
           : SpreadKind::deviation;
   if (reader.has("tasks")) {
     spread.tasks =
-        reader.integer("tasks", "instead of seeds: test tasks of one training behind a published row", 2, 1'000'000);
+        reader.integer("tasks", "instead of seeds: test tasks of the one training of a published row", 2, 1'000'000);
   } else {
-    spread.seeds = reader.integer("seeds", "trainings behind a published row", 2, 1000);
+    spread.seeds = reader.integer("seeds", "trainings of a published row", 2, 1000);
     if (reader.has("assumed"))
       spread.assumed = reader.boolean("assumed", "whether the source does not say what the ± is");
   }

@@ -104,8 +104,8 @@ class Forecaster(BaseForecaster):
         return pd.DataFrame(made[[f"std_{_VALUE}"]].to_numpy() ** 2, index=index, columns=self._get_varnames())
 
     def _forecast(self, fh: Any, X: pd.DataFrame | None, quantiles: list[float] | None = None) -> tuple[pd.Index, Any]:
-        """The times of a horizon, and what `npzoo.fill` predicts there: behind the end that is the forecast of `npzoo.forecast`,
-        and its targets may be any times."""
+        """Returns the times of a horizon and the predictions of `npzoo.fill` there. After the end these are the forecast of
+        `npzoo.forecast`. The targets may be any times."""
         observed = int(self._known[_VALUE].notna().sum())
         if observed < 2:
             raise _core.InvalidInput(f"[forecast] {observed} observed values found, expected two or more")

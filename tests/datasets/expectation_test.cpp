@@ -105,7 +105,7 @@ TEST_CASE("[expectation] refuses tasks without a known posterior") {
   };
   CHECK(error("events/hawkes", 2) == "[expectation] the tasks are events or series, expected sets of points");
   CHECK(error("convcnp/sawtooth", 2) ==
-        "[expectation] the process behind these tasks is unknown, expected tasks with an exact posterior");
+        "[expectation] the process of these tasks is unknown, expected tasks with an exact posterior");
   CHECK(error("tnp/gp-rbf", 1) == "[expectation] 1 tasks, expected 2 or more");
 }
 

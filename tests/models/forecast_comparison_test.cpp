@@ -60,7 +60,7 @@ TEST_CASE("forecast comparison: no training is the default of fill, from the row
   CHECK(found.scores[1].mase == doctest::Approx(error / 2 / unit).epsilon(1e-3));
 }
 
-TEST_CASE("forecast comparison: windows behind a missing value are left out") {
+TEST_CASE("forecast comparison: windows after a missing value are left out") {
   const SeriesFile file(hours(20, {14, 16}));
   CHECK(compare_forecasts(walk_on(file)).windows == 2);
   const SeriesFile gaps(hours(20, {14, 15, 16, 17}));

@@ -33,7 +33,7 @@ struct RisingExample {
 
 }  // namespace
 
-TEST_CASE("forecasts behind the end of a rising seasonal series follow both, by default") {
+TEST_CASE("forecasts after the end of a rising seasonal series follow both, by default") {
   const RisingExample e;
   const FillOptions options{.quantiles = {0.1, 0.5}, .samples = 3};
   FillOptions weights_alone = options;
@@ -57,7 +57,7 @@ TEST_CASE("forecasts behind the end of a rising seasonal series follow both, by 
   CHECK(again.columns[0].samples == c.samples);
 }
 
-TEST_CASE("samples behind the end of a series are paths, whatever else is asked") {
+TEST_CASE("samples after the end of a series are paths, whatever else is asked") {
   // Half a walk: the errors of one step stay in all later ones, so steps that follow each other agree.
   std::vector<double> x, y;
   Random random(8);
@@ -91,7 +91,7 @@ TEST_CASE("samples behind the end of a series are paths, whatever else is asked"
   }
 }
 
-TEST_CASE("the end of a series behind a long gap is forecast without scores of held-out parts") {
+TEST_CASE("the end of a series after a long gap is forecast without scores of held-out parts") {
   std::vector<double> x, y;
   Random random(6);
   for (int t = 0; t < 60; ++t) {
@@ -161,7 +161,7 @@ TEST_CASE("what covariates explain is part of forecasts, of paths and of other m
   CHECK(result.scores[0].mae < 0.5);
 }
 
-TEST_CASE("other methods are scored on the rows behind the end alone") {
+TEST_CASE("other methods are scored on the rows after the end alone") {
   RisingExample e;
   e.y[5] = kNaN;  // a gap
   e.truth[5] = 12.5;

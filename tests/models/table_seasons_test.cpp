@@ -174,7 +174,7 @@ TEST_CASE("a blank row at a closed time between values is filled by the weights,
   CHECK_FALSE(warns(result, "closed times"));
 }
 
-TEST_CASE("rows between the steps behind an end are between the forecasts") {
+TEST_CASE("rows between the steps after an end are between the forecasts") {
   Rows rows;
   Random random(7);
   for (int t = 0; t < 80; ++t) rows.add(t, 3 * t + random.normal(), t >= 72);
@@ -261,12 +261,12 @@ TEST_CASE("whole numbers that are often 0 are forecast as counts, and the answer
   CHECK(repeated({0, 2, 3, 0, 1}).kind == ValueTransform::Kind::sqrt);
 }
 
-TEST_CASE("rows far behind an end are left to the weights, with a warning") {
+TEST_CASE("rows far after an end are left to the weights, with a warning") {
   Rows rows;
   for (int t = 0; t < 30; ++t) rows.add(t, t % 5, t >= 28);
   for (const double at : {400.0, 1e9, 1e300}) rows.add(at, 0, true);
   const FillResult result = fill(weights_of_tables(), rows.data({}));
   REQUIRE(result.ends.size() == 1);
   CHECK(result.ends[0].rows.size() == 2);
-  CHECK(text_of(result, "far rows").starts_with("3 rows are further behind the end than ten times"));
+  CHECK(text_of(result, "far rows").starts_with("3 rows are further after the end than ten times"));
 }

@@ -40,12 +40,12 @@ def smooth_functions_of_three_inputs_and_all_of_four_are_answered_by_a_gaussian_
 
 
 @case
-def a_note_says_what_the_process_does_behind_the_last_row():
+def a_note_says_what_the_process_does_after_the_last_row():
     rows = [f"{t},{1.05 ** t:.3f}" for t in range(40)]
     ahead = write("ahead.csv", "\n".join(["t,y", *rows, "40,", "41,"]) + "\n")
     holes = write("holes.csv", "\n".join(["t,y", *rows[:20], "20,", *rows[21:]]) + "\n")
     said = lambda table, *flags: next((line for line in comments(succeed("predict", table, "--model", "gp", "--header", *flags))
-                                       if "behind the last row" in line), "")
+                                       if "after the last row" in line), "")
     expect("returns to its mean" in said(ahead) and "a straight trend with --linear-mean" in said(ahead), said(ahead))
     expect("returns to its line" in said(ahead, "--linear-mean") and "straight" not in said(ahead, "--linear-mean"), said(ahead, "--linear-mean"))
     expect(said(holes) == said(ahead, "--kernel", "rbf + linear") == "", said(holes))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of `npzoo predict` behind the last known value of a series: predict_ends_test.py PATH_TO_NPZOO"""
+"""Tests of `npzoo predict` after the last known value of a series: predict_ends_test.py PATH_TO_NPZOO"""
 
 import csv
 import io
@@ -68,7 +68,7 @@ def pictures_show_paths_truth_and_other_methods():
     expect(curves("--samples", 9, "--samples-out", HERE / "paths.csv") == plain + 4, "nine paths instead of five")
     expect(curves("--baselines") > plain + 3, "four methods")
     expect(curves("--truth", truth) > plain, "the truth")
-    expect(curves("--ends", "weights") < plain, "paths behind the end are those of the combination")
+    expect(curves("--ends", "weights") < plain, "paths after the end are those of the combination")
 
 
 @case

@@ -222,7 +222,7 @@ std::string GpSeriesPredictor::note_on_ends() const {
   if (!behind_ || std::ranges::any_of(fits_.front().kernel.terms, is_linear)) return "";
   const bool line = options_.gp.mean == GpMean::linear;
   return fmt::format(
-      "behind the last row a Gaussian process returns to its {}: growth and levels that wander are forecast better "
+      "after the last row a Gaussian process returns to its {}: growth and levels that wander are forecast better "
       "without --model gp{}",
       line ? "line" : "mean", line ? "" : ", a straight trend with --linear-mean");
 }

@@ -222,7 +222,7 @@ std::vector<Warning> calendar_warnings(const SeriesOfCalendar& series, const Tab
   for (const RegularSeries& s : series.regular) far += s.far;
   if (far > 0)
     all.push_back(
-        {"far rows", fmt::format("{} further behind the end than ten times the length of the series: predicted "
+        {"far rows", fmt::format("{} further after the end than ten times the length of the series: predicted "
                                  "by the weights alone",
                                  far == 1 ? "1 row is" : fmt::format("{} rows are", far))});
   if (irregular > 0 && form.kind == ColumnForm::Kind::time)
