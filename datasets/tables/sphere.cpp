@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "npzoo/engine/error.h"
+#include "npzoo/engine/words.h"
 
 namespace npzoo {
 
@@ -56,7 +57,7 @@ double widest_gap(std::span<const double> x, std::size_t dim_x) {
 }  // namespace
 
 void check_lonlat(std::span<const double> x, std::size_t dim_x) {
-  check(dim_x >= 2, "[lonlat] {} inputs found, expected longitude and latitude first", dim_x);
+  check(dim_x >= 2, "[lonlat] --lonlat found with {}, expected longitude and latitude first", counted(dim_x, "input"));
   for (std::size_t i = 0; i < x.size(); i += dim_x)
     check(std::abs(x[i + 1]) <= 90, "[lonlat] the latitude of row {} is {}, expected -90 to 90; longitude comes first",
           i / dim_x, x[i + 1]);

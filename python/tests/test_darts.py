@@ -106,7 +106,7 @@ def test_no_torch():
 def test_what_is_refused():
     with pytest.raises(npzoo.InvalidInput, match="period x found"):
         Forecaster(period="x").fit(series()).predict(3)
-    with pytest.raises(npzoo.InvalidInput, match="covariates and a transform or bounds"):
+    with pytest.raises(npzoo.InvalidInput, match="covariates found with bounds"):
         Forecaster(counts=True, add_encoders={"cyclic": {"future": ["month"]}}).fit(series()).predict(3)
     with pytest.raises(ValueError, match="at least 3"):
         Forecaster().fit(series()[:2])

@@ -119,5 +119,5 @@ TEST_CASE("rows alone: errors") {
   CHECK(message(d) ==
         "[predict] 60 rows of 502 columns without an input found, expected at most 500 columns and 20000000 cells");
   CHECK(message(rows.data(), {.transform = {.low = 0}}) ==
-        "[predict] a transform or bounds of values found, expected rows with an input");
+        "[predict] --bounds, --counts or --transform found for rows without an input, expected --inputs");
 }

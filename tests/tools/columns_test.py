@@ -176,7 +176,7 @@ def rows_without_an_input_refuse_what_they_cannot_do():
         expect(out.read_text() == "", "nothing is written")
     refused("has rows without an input, expected --inputs", ROWS, "--plot", write("p.svg", ""))
     refused("--model gp found, and", ROWS, "--model", "gp")
-    refused("a transform or bounds of values found, expected rows with an input", ROWS, "--bounds", "0,")
+    refused("--bounds, --counts or --transform found for rows without an input, expected --inputs", ROWS, "--bounds", "0,")
     refused("has rows without an input, expected --inputs to match rows", ROWS, "--truth", write("truth.csv", ROWS))
     refused("--inputs none found with flags about", ROWS, "--inputs", "none", "--group", "rank")
     refused("2 rows with two known values found, expected 5 or more", "a,b,c\n1,2,\n2,,\n,4,\n1,,4\n")

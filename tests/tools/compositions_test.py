@@ -343,10 +343,13 @@ REFUSED = [
     ({"grid", "dates"}, "holds dates, expected inputs of numbers"),
     *(({question, covariate}, "found, but the added rows have none") for question in ("horizon", "add-rows", "grid") for covariate in ("covariate", "words")),
     ({"series", "lonlat"}, "expected longitude and latitude first"),
-    ({"map by weights", "period"}, "a period or a check of forecasts found"),
-    *(({"gp", wrapper}, "expected weights for tables, and not a Gaussian process") for wrapper in TRANSFORMS),
-    *(({"map by choice", "words", wrapper}, "expected weights for tables, and not a Gaussian process") for wrapper in TRANSFORMS),
-    *(({"linear part", covariate, wrapper}, "covariates and a transform or bounds of values found") for covariate in ("covariate", "words")
+    ({"map by weights", "period"}, "--period or --check found, expected one input"),
+    ({"gp", "period"}, "--period or --check found with a Gaussian process"),
+    ({"map by choice", "period"}, "--period or --check found"),
+    ({"weights alone", "period"}, "--period found with --ends weights"),
+    *(({"gp", wrapper}, "found with a Gaussian process, expected --model weights") for wrapper in TRANSFORMS),
+    *(({"map by choice", "words", wrapper}, "found with a Gaussian process, expected --model weights") for wrapper in TRANSFORMS),
+    *(({"linear part", covariate, wrapper}, "--covariates found with --bounds, --counts or --transform") for covariate in ("covariate", "words")
       for wrapper in TRANSFORMS),
 ]
 MEANINGLESS = [
@@ -359,12 +362,6 @@ MEANINGLESS = [
 
 # Faults of the program. Each is a set of words (method, question, wrappers), what the fault says, and what happens. A fault that is gone must leave the list.
 KNOWN = [
-    (set(), "names no flag and no column: npzoo: error: [predict] a transform or bounds of values found", "--bounds, --counts and --transform are not named"),
-    ({"series", "lonlat"}, "names no flag and no column: npzoo: error: [lonlat] 1 inputs found", "--lonlat is not named"),
-    ({"map", "period"}, "names no flag and no column: npzoo: error: [predict] a period or a check of forecasts found", "--period is not named"),
-    (set(), "names no flag and no column: npzoo: error: [predict] covariates and a transform or bounds of values found", "no flag is named"),
-    ({"gp", "period"}, "--period has no effect", "--model gp and --period: the period is ignored without a word, also by a periodic kernel"),
-    ({"weights alone", "period"}, "--period has no effect", "--ends weights and --period: the period is ignored without a word"),
     ({"gp", "covariate"}, "far from the truth", "the kernel that answers is not the likeliest of the first four: the fit of rbf ends in a bad local maximum"),
     ({"map", "duplicate", "lonlat", "covariate", "words"}, "a mean moved by", "a row twice brings the noise near 0, and another kernel"),
 ]
@@ -512,8 +509,8 @@ def flags_without_an_effect():
         plain, done = npzoo(*args), npzoo(*args, *flags)
         expect(done.returncode == 0 and done.stdout == plain.stdout and done.stderr == plain.stderr, flags, "of", method,
                "is not ignored any more, take it out of WITHOUT_EFFECT:", done.stdout, done.stderr)
-    checked = npzoo(*arguments("gp", "both", frozenset())[1], "--check")  # the reason is wrong: the series is long enough, but only weights are checked
-    expect("no series with equal steps is long enough" in checked.stdout, "--check of gp says something else, mend this test:", checked.stdout, checked.stderr)
+    checked = npzoo(*arguments("gp", "both", frozenset())[1], "--check")
+    expect(checked.returncode == 1 and "--period or --check found with a Gaussian process" in checked.stderr, checked.stdout, checked.stderr)
 
 
 @case

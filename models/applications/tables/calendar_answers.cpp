@@ -30,7 +30,7 @@ CalendarAnswers answer_by_calendar(const TrainedModel& trained, const CompleteDa
                                    std::vector<PredictedColumn>& columns) {
   if (!has_calendar(trained, c, options)) {
     check(options.periods.empty() && !options.check_ends,
-          "[predict] a period or a check of forecasts found, expected one input and weights for tables");
+          "[predict] --period or --check found, expected one input and weights for tables");
     return {};
   }
   series.quantiles.clear();

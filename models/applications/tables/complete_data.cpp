@@ -9,6 +9,7 @@
 
 #include "npzoo/datasets/tables/sphere.h"
 #include "npzoo/engine/error.h"
+#include "npzoo/engine/words.h"
 
 namespace npzoo {
 
@@ -105,6 +106,8 @@ void check_options(const FillOptions& options) {
   check(options.samples >= 0 && options.neighbours >= 0 && options.chunk >= 1,
         "[predict] {} samples, {} neighbours and a chunk of {} found, expected at least 0, 0 and 1", options.samples,
         options.neighbours, options.chunk);
+  check(options.periods.empty() || options.combine_ends || options.check_ends,
+        "[predict] --period found with --ends weights, which has no season, expected --ends combined");
 }
 
 std::int64_t check_covariates(const FillData& d) {
@@ -120,7 +123,8 @@ void check_gp_inputs(const CompleteData& c) {
   const std::int64_t coordinates = check_covariates(d);
   if (!d.lonlat) return;
   const auto dim_x = static_cast<std::size_t>(d.dim_x);
-  check(coordinates >= 2, "[lonlat] {} inputs found, expected longitude and latitude first", coordinates);
+  check(coordinates >= 2, "[lonlat] --lonlat found with {}, expected longitude and latitude first",
+        counted(coordinates, "input"));
   check_lonlat(d.x, dim_x);
   check_lonlat(c.question.targets, dim_x);
 }

@@ -227,7 +227,7 @@ FillResult fill_alone(const TrainedModel& trained, const CompleteData& c, const 
   check_fits(trained, std::span(c.data.x_names).first(static_cast<std::size_t>(check_covariates(seen))),
              c.data.value_names);
   check(seen.covariates == 0 || !options.transform.any(),
-        "[predict] covariates and a transform or bounds of values found, expected one of them");
+        "[predict] --covariates found with --bounds, --counts or --transform, expected one of them");
   const PlainTable plain(seen);
   FillResult result = fill_plain(trained, CompleteData(plain.data()), options);
   plain.finish(result, options.seed.value_or(trained.checkpoint.run.seed));
@@ -286,8 +286,9 @@ FillResult fill_with_gp(const FillData& data, const FillOptions& options) {
     check_gp_inputs(c);
     const LimitCheck check_of_limits(c.data, options);
     check(!options.transform.any(),
-          "[predict] a transform or bounds of values found, expected weights for tables, and not a "
-          "Gaussian process");
+          "[predict] --bounds, --counts or --transform found with a Gaussian process, expected --model weights");
+    check(options.periods.empty() && !options.check_ends,
+          "[predict] --period or --check found with a Gaussian process, expected --model weights");
     GpSeriesOptions series{.inputs = gp_inputs(c.data),
                            .gp = options.gp,
                            .quantiles = check_of_limits.options().quantiles,

@@ -92,7 +92,7 @@ void sample_rows(const CellTable& cells, const ColumnGaussian& gaussian, const F
 FillResult fill_rows_alone(const FillData& d, const FillOptions& options) {
   return call_application(options.stop, nullptr, [&] {
     check_options(options);
-    check(!options.transform.any(), "[predict] a transform or bounds of values found, expected rows with an input");
+    check(!options.transform.any(), "[predict] --bounds, --counts or --transform found for rows without an input, expected --inputs");
     const CellTable cells = read_cells(d);
     check_cells(cells);
     ColumnsAnswer answer = fill_rows(cells);
