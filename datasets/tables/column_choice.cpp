@@ -311,6 +311,8 @@ Names choose_series_inputs(Table& table, const ColumnChoice& choice, std::option
   if (dates || !choice.values.empty() || numbers.size() == gaps + 1) return choose_inputs(table, choice, dim_x);
   if (!time.empty() && dim_x.value_or(1) == 1) return time;
   if (places.size() < numbers.size() && !places.empty() && dim_x.value_or(2) == 2) return places;
+  const std::string wide = wide_hint(numbers);
+  check(wide.empty(), "[columns] {} has no column of times{}", table.format().name(), wide);
   const std::string flags = fmt::format("--inputs {} --values {}", flag_list(std::array{numbers.front()}),
                                         flag_list(std::array{numbers.back()}));
   fail("[columns] {} has the columns of numbers {}, expected --inputs and --values to name them, such as: {}",

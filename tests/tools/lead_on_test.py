@@ -151,6 +151,12 @@ def only_one_flag_says_which_rows():
 
 
 @case
+def years_as_columns_lead_to_a_long_table():
+    fail("predict", write("wide.csv", "place,2018,2019,2020\na,1,2,3\nb,3,4,5\n"),
+         naming=["has no column of times", '"2018", "2019" and "2020" name times: put them into a column of their own'])
+
+
+@case
 def a_row_written_twice_changes_no_forecast():
     lines = quarters().splitlines(True)
     once = succeed("predict", write("once.csv", "".join(lines)), "--horizon", 3)
