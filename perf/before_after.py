@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""What a program answers otherwise than an older one: perf/before_after.py OLD OLD_ROOT NEW NEW_ROOT [--part P] [--only WORD] [--tests FILE…]
+"""Compares the answers of a program with those of an older one: before_after.py OLD OLD_ROOT NEW NEW_ROOT [--part P] [--only WORD] [--tests FILE…]
 
 OLD_ROOT and NEW_ROOT are the repositories of both programs; each uses the weights of its own. `--part pages` runs the commands that the README and the documentation of OLD_ROOT
 show, with trainings shortened, `--part examples` further ones on its example tables. `--part tests` runs the calls of the program in tests/tools/FILE of OLD_ROOT, by default those
 of the situations, without their checks. Both programs get the same files: those that OLD wrote, or NEW where OLD failed.
 
 Prints a line for each command: `equal`, `rounding` (numbers within 1e-6), or what differs. For predictions that is the largest and mean change of the mean in old standard
-deviations, the largest of quantiles, and the median ratio of standard deviations. NEW runs with --verbose too. A message is lost if neither run has it, numbers aside; a warning must
-come without --verbose. Ends with 1 if anything differs.
+deviations, the largest of quantiles, and the median ratio of standard deviations. NEW runs with --verbose too.
+A message is lost if neither run has it, numbers aside; a warning must come without --verbose. Ends with 1 if anything differs.
 """
 
 import argparse
@@ -44,7 +44,8 @@ EXAMPLES = (
     "npzoo predict rain.csv --no-turn", "npzoo predict rain.csv --samples 2 --samples-out samples.csv --out out.csv",
     "npzoo predict columns.csv --inputs x",
     "npzoo optimise --space examples/space.toml --tell results.csv --ask 12 > ask.csv", "docs/tutorials/objective.py ask.csv results.csv",
-    "npzoo optimise --space examples/space.toml --tell results.csv --ask 3 --json", "npzoo optimise --space examples/space.toml --tell results.csv --acquisition ucb", "npzoo sample events/hawkes --tasks 3 --out events.csv",
+    "npzoo optimise --space examples/space.toml --tell results.csv --ask 3 --json",
+    "npzoo optimise --space examples/space.toml --tell results.csv --acquisition ucb", "npzoo sample events/hawkes --tasks 3 --out events.csv",
     "npzoo fit events events.csv --json", "npzoo oracle events.csv --process examples/hawkes.toml --json",
     "npzoo plot --checkpoint tnp-d:tnp/gp-rbf --tasks 1 --out plot.svg", "docs/tutorials/pictures.py discs",
     "npzoo complete --image discs/disc-007.png --checkpoint tnp-d:quick/mnist --show .3 --out out.png")
@@ -112,8 +113,11 @@ def compare_tables(old, new):
     if worst > 1e-6 and not any(changes) and not any(tails) and all(ratio == 1 for ratio in ratios):
         told.append("other cells differ")
     elif worst > 1e-6:
-        told.append(f"{sum(change > 0 for change in changes)} of {len(changes)} means by at most {max(changes, default=0):.3g} old std, mean {statistics.fmean(changes or [0]):.2g}; "
-                    f"std × {statistics.median(ratios or [1]):.3f} ({min(ratios or [1]):.2f} to {max(ratios or [1]):.2f})" + (f"; quantiles by at most {max(tails):.3g}" if tails else ""))
+        moved, ratios = sum(change > 0 for change in changes), ratios or [1]
+        told.append(f"{moved} of {len(changes)} means by at most {max(changes, default=0):.3g} old std, mean {statistics.fmean(changes or [0]):.2g}; "
+                    f"std × {statistics.median(ratios):.3f} ({min(ratios):.2f} to {max(ratios):.2f})")
+        if tails:
+            told[-1] += f"; quantiles by at most {max(tails):.3g}"
     return "; ".join(told) or ("rounding" if worst else "")
 
 
@@ -263,8 +267,9 @@ class Comparison:
         self.counts[kind] += 1
         self.counts["messages lost"] += bool(lost)
         row = {"label": label, "command": told.replace(str(folder), "."), "kind": kind, "found": found, "lost": lost, "added": added, "other": other, "exit": old.returncode}
-        print(json.dumps(row, ensure_ascii=False) if self.options.json else f"{label}: {kind}. {' | '.join(found)}"
-              + "".join(f"\n    {sign} {line[:300]}" for sign, lines in (("lost", lost), ("added", added if self.options.added else []), ("was", other)) for line in lines), flush=True)
+        messages = {"lost": lost, "added": added if self.options.added else [], "was": other}
+        text = f"{label}: {kind}. {' | '.join(found)}" + "".join(f"\n    {sign} {line[:300]}" for sign, lines in messages.items() for line in lines)
+        print(json.dumps(row, ensure_ascii=False) if self.options.json else text, flush=True)
         return new if old.returncode >= 128 or old.returncode not in (0, 3) and new.returncode == 0 else old
 
 
