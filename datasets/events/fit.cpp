@@ -112,7 +112,7 @@ class HawkesFit {
 
  private:
   struct Curvature {
-    Eigen::VectorXd gradient;  // of minus the log-likelihood, by the logarithms
+    Eigen::VectorXd gradient;  // of minus the log-likelihood
     Eigen::MatrixXd hessian;
   };
 
@@ -171,15 +171,15 @@ class HawkesFit {
     return inner;
   }
 
-  /// Derivatives of minus the log-likelihood. Those of events concern the parameters of their mark's intensity: its
-  /// baseline, its excitations and the decay.
+  /// Computes derivatives by all parameters. An event contributes to those of its mark's intensity: the baseline, the
+  /// excitations and the decay.
   Curvature by_values() const {
     const auto width = static_cast<Eigen::Index>(m_) + 2, decay_at = width - 1;
     const double decay = values_.back();
     std::vector<Eigen::VectorXd> gradients(m_, Eigen::VectorXd::Zero(width));
     std::vector<Eigen::MatrixXd> hessians(m_, Eigen::MatrixXd::Zero(width, width));
-    // By the mark of the cause: sums over its events of exp(−decay · delay), and of it times the delay and its square;
-    // sums over its events of what is left until the end, 1 − exp(−decay · rest), and its derivatives by the decay.
+    // For each mark j, sums over its earlier events: of exp(−decay · delay), and of this times delay and delay². Then
+    // sums over all its events: of 1 − exp(−decay · rest), rest being the time to the end, and its two derivatives.
     Eigen::VectorXd slope(width);
     std::vector<double> sums(m_), delays(m_), squares(m_), reach(m_, 0), reach1(m_, 0), reach2(m_, 0);
     for (const EventSequence& s : sequences_) {
@@ -244,7 +244,7 @@ class HawkesFit {
     return c;
   }
 
-  /// By the logarithms of these parameters.
+  /// Computes derivatives by the logarithms of these parameters.
   Curvature curvature(std::span<const std::size_t> inner) const {
     const Curvature all = by_values();
     const auto n = std::ssize(inner);
