@@ -33,18 +33,18 @@ struct Head {
 template <class T, Isa isa>
 void query_features(CpuContext<isa>& cpu, const FeatureMap<T>& map, std::int64_t points, const Tile<T>& tile) {
   exponents(cpu, map, points, map.stabilised, tile);
-  alignas(64) T shift[kPoints] = {};
-  if (map.stabilised)
-    for_registers<T>(points, [&](std::int64_t i) {
-      Vec<T> high = load(tile.features + i);
-      for (std::int64_t f = 1; f < map.features; ++f) high = max(load(tile.features + f * kPoints + i), high);
-      store(shift + i, high);
-    });
-  for (std::int64_t f = 0; f < map.features; ++f)
-    for_registers<T>(points, [&](std::int64_t i) {
-      T* at = tile.features + f * kPoints + i;
-      store(at, exp(load(at) - load(shift + i)));
-    });
+  for_registers<T>(points, [&](std::int64_t i) {
+    T* column = tile.features + i;
+    Vec<T> shift{};
+    if (map.stabilised) {
+      shift = load(column);
+      for (std::int64_t f = 1; f < map.features; ++f) shift = max(load(column + f * kPoints), shift);
+    }
+    for (std::int64_t f = 0; f < map.features; ++f) {
+      T* at = column + f * kPoints;
+      store(at, exp(load(at) - shift));
+    }
+  });
 }
 
 /// Answers up to a tile of queries; returns how many denominators were limited.
