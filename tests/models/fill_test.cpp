@@ -63,7 +63,8 @@ TEST_CASE("fill: arrays get the figures of their series, to the bit") {
   const TrainingRange range = small_weights().checkpoint.run.protocol.data->training_range();
   const SeriesPredictor predictor(*small_weights().model, range,
                                   {.quantiles = {0.1, 0.9}, .samples = 3, .seed = small_run().seed});
-  const TableAnswer expected = predict_table(predictor, {.largest_context = 8, .neighbours = 8}, range, 1,
+  LocalPredictor method(predictor, {.largest_context = 8, .neighbours = 8});
+  const TableAnswer expected = predict_table(method, range, 1,
                                              {.x = e.x,
                                               .y = {e.y},
                                               .groups = e.groups,

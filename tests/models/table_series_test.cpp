@@ -1,5 +1,7 @@
 #include "npzoo/models/applications/tables/table_series.h"
 
+#include "npzoo/models/applications/tables/local_prediction.h"
+
 #include "tests/models/model_fixtures.h"
 #include "tests/models/series_fixtures.h"
 
@@ -81,7 +83,8 @@ struct Example {
 
 TableAnswer answer(const SeriesPredictor& predictor, const TableQuestion& question,
                    const LocalOptions& local = kLocal) {
-  return predict_table(predictor, local, kSeriesRange, 1, question);
+  LocalPredictor method(predictor, local);
+  return predict_table(method, kSeriesRange, 1, question);
 }
 
 bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }

@@ -42,8 +42,9 @@ CalendarAnswers answer_by_calendar(const TrainedModel& trained, const CompleteDa
   const SeriesOfCalendar all = find_regular_series(question, form, options.periods, !wished);
   CalendarAnswers found;
   if (options.combine_ends) {
-    found.holes = fill_seasonal_holes(predictor, all.regular, question,
-                                      {.local = local, .quantiles = options.quantiles, .seed = series.seed}, columns);
+    LocalPredictor weights(predictor, local);
+    found.holes = fill_seasonal_holes(weights, all.regular, question,
+                                      {.quantiles = options.quantiles, .seed = series.seed}, columns);
     found.ends = forecast_table_ends(predictor, all.regular, question,
                                      {.quantiles = options.quantiles, .seed = series.seed}, columns);
     found.warnings = calendar_warnings(all, question, form);

@@ -60,7 +60,7 @@ struct FillOptions {
   std::int64_t chunk = 4096;            // targets predicted at a time; bounds the memory
   GpOptions gp{};                       // of weights "gp"
   /// Fits a Gaussian process as well, and has it answer where it clearly predicts hidden observed values better than
-  /// the weights (see compare_on_hidden_thirds). Not with transforms, which it does not know.
+  /// the weights (see compare_on_hidden_thirds).
   bool compare_gp = false;
   /// Lets the columns of a row predict each other's missing values, where that is better on hidden cells: with weights
   /// of one value, without `targets`, groups and transforms (see help_columns).

@@ -15,6 +15,7 @@
 #include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/parallel.h"
+#include "npzoo/models/applications/tables/row_distribution.h"
 
 namespace npzoo {
 
@@ -180,7 +181,29 @@ void add_scores(std::span<const double> truth, SeriesPrediction& p) {
   }
 }
 
+/// Turns figures of the transformed number into those of the value, and scores them.
+void transform_figures(const ValueTransform& transform, std::span<const double> truth, SeriesPrediction& p) {
+  for (std::vector<double>* numbers : {&p.quantiles, &p.samples})
+    for (double& z : *numbers) z = transform.inverse(z);
+  for (std::size_t i = 0; i < p.mean.size(); ++i) {
+    const RowDistribution value{{p.mean[i], positive_std(p.std[i], p.mean[i])}, transform};
+    if (!truth.empty()) {
+      const double y = truth[i];
+      p.log_density.push_back(std::isnan(y) ? y : log_density(transform, value.z.mean, value.z.std, y));
+      p.crps.push_back(std::isnan(y) ? y : value.crps(y));
+      p.central_mass.push_back(std::isnan(y) ? y : value.central_mass(y));
+    }
+    const ValueMoments moments = value.moments();
+    p.mean[i] = moments.mean;
+    p.std[i] = moments.std;
+  }
+}
+
 }  // namespace
+
+Standardisation GpSeriesPredictor::units_of(const Series& s) const {
+  return standardise_by_context(s.x, s.y, options_.x_names, s.value_names, {.inputs = {0, 1}});
+}
 
 GpSeriesPredictor::Answer GpSeriesPredictor::answer(const Series& series, std::uint64_t number) const {
   const GpInputs& inputs = options_.inputs;
@@ -211,7 +234,10 @@ GpSeriesPredictor::Answer GpSeriesPredictor::answer(const Series& series, std::u
     p.samples = process.sample(targets, options_.samples, random);
     answer.jointly = process.draws_jointly(std::ssize(p.mean));
   }
-  add_scores(series.truth, p);
+  if (!series.transforms.empty() && series.transforms[0].active())
+    transform_figures(series.transforms[0], series.truth, p);
+  else
+    add_scores(series.truth, p);
   return answer;
 }
 
@@ -227,7 +253,7 @@ std::string GpSeriesPredictor::note_on_ends() const {
       line ? "line" : "mean", line ? "" : ", a straight trend with --linear-mean");
 }
 
-void GpSeriesPredictor::predict(const SeriesPredictor::Next& next, const SeriesPredictor::Take& take) {
+void GpSeriesPredictor::predict(const Next& next, const Take& take) {
   constexpr std::size_t kHeld = 64;  // series that are worked on at the same time
   std::mutex told;
   for (bool more = true; more;) {

@@ -64,18 +64,20 @@ struct GpSeriesOptions {
   GpOptions gp{};
   std::vector<double> quantiles{};
   std::int64_t samples = 0;
-  std::uint64_t seed = 0;  // of samples
+  std::uint64_t seed = 0;              // of samples
+  std::vector<std::string> x_names{};  // of the table
   /// Called with the number of targets since the last call, by one thread at a time.
   std::function<void(std::int64_t)> progress{};
 };
 
-/// Predicts series by Gaussian processes, one fitted to each.
-class GpSeriesPredictor {
+/// Predicts series by Gaussian processes, one fitted to each. Each series has one value.
+class GpSeriesPredictor : public SeriesMethod {
  public:
   explicit GpSeriesPredictor(GpSeriesOptions options) : options_(std::move(options)) {}
 
-  /// Gives the answers to `take` in the order of the series. Each series has one value.
-  void predict(const SeriesPredictor::Next& next, const SeriesPredictor::Take& take);
+  std::int64_t dim_y() const override { return 1; }
+  Standardisation units_of(const Series& series) const override;
+  void predict(const Next& next, const Take& take) override;
   /// The fits so far, in the order of the series.
   const std::vector<GpFit>& fits() const { return fits_; }
   /// True if the samples of every series so far are of all its targets together.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "npzoo/models/applications/tables/series_predictor.h"
 
@@ -28,5 +29,20 @@ struct LocalOptions {
 /// LocalContexts of one series, and its results until all are there.
 void predict_locally(const SeriesPredictor& predictor, const LocalOptions& options, const SeriesPredictor::Next& next,
                      const SeriesPredictor::Take& take);
+
+/// Weights as a method for series, cell by cell.
+class LocalPredictor : public SeriesMethod {
+ public:
+  LocalPredictor(SeriesPredictor predictor, const LocalOptions& options)
+      : predictor_(std::move(predictor)), options_(options) {}
+
+  std::int64_t dim_y() const override { return predictor_.dim_y(); }
+  Standardisation units_of(const Series& series) const override { return predictor_.units_of(series); }
+  void predict(const Next& next, const Take& take) override { predict_locally(predictor_, options_, next, take); }
+
+ private:
+  SeriesPredictor predictor_;
+  LocalOptions options_;
+};
 
 }  // namespace npzoo

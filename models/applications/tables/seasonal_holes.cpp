@@ -66,8 +66,8 @@ Series series_of(const HoleQuestion& q, const SeriesTrend* season) {
 }
 
 /// Answers all questions twice.
-void ask_weights(const SeriesPredictor& predictor, const LocalOptions& local,
-                 std::span<const std::vector<double>> periods, std::vector<HoleQuestion>& questions) {
+void ask_weights(SeriesMethod& weights, std::span<const std::vector<double>> periods,
+                 std::vector<HoleQuestion>& questions) {
   std::vector<SeriesTrend> trends;
   for (const HoleQuestion& q : questions) trends.emplace_back(q.y, periods[q.series]);
   std::size_t given = 0, taken = 0;
@@ -76,7 +76,7 @@ void ask_weights(const SeriesPredictor& predictor, const LocalOptions& local,
     const std::size_t i = given++;
     return series_of(questions[i / 2], i % 2 == 0 ? nullptr : &trends[i / 2]);
   };
-  predict_locally(predictor, local, next, [&](SeriesPrediction said) {
+  weights.predict(next, [&](SeriesPrediction said) {
     const std::size_t i = taken++;
     HoleQuestion& q = questions[i / 2];
     GaussianPath path{std::move(said.mean), std::move(said.std)};
@@ -130,7 +130,7 @@ void put_answers(const HoleQuestion& q, const RegularSeries& s, double share, co
 
 }  // namespace
 
-std::vector<SeasonalHoles> fill_seasonal_holes(const SeriesPredictor& predictor, std::span<const RegularSeries> series,
+std::vector<SeasonalHoles> fill_seasonal_holes(SeriesMethod& weights, std::span<const RegularSeries> series,
                                                const TableQuestion& question, const SeasonalHoleOptions& options,
                                                std::vector<PredictedColumn>& columns) {
   std::vector<HoleQuestion> questions;
@@ -152,7 +152,7 @@ std::vector<SeasonalHoles> fill_seasonal_holes(const SeriesPredictor& predictor,
       if (!hidden.positions.empty()) questions.push_back(std::move(hidden));
     }
   }
-  ask_weights(predictor, options.local, periods, questions);
+  ask_weights(weights, periods, questions);
   std::vector<SeasonalHoles> all;
   for (std::size_t first = 0; first < questions.size();) {
     std::size_t end = first + 1;

@@ -5,13 +5,11 @@
 #include <span>
 #include <vector>
 
-#include "npzoo/models/applications/tables/local_prediction.h"
 #include "npzoo/models/applications/tables/regular_series.h"
 
 namespace npzoo {
 
 struct SeasonalHoleOptions {
-  LocalOptions local{};           // of contexts
   std::vector<double> quantiles;  // as those of the answer
   std::uint64_t seed = 0;         // of samples
 };
@@ -30,7 +28,7 @@ struct SeasonalHoles {
 /// with the third power of the CRPS on known values that are hidden in the pattern of the holes, at up to three other
 /// places. A season that was found must be better by 5 % there; otherwise, without a season, and above 20,000 steps, a
 /// series keeps its predictions. Samples are independent of each other.
-std::vector<SeasonalHoles> fill_seasonal_holes(const SeriesPredictor& predictor, std::span<const RegularSeries> series,
+std::vector<SeasonalHoles> fill_seasonal_holes(SeriesMethod& weights, std::span<const RegularSeries> series,
                                                const TableQuestion& question, const SeasonalHoleOptions& options,
                                                std::vector<PredictedColumn>& columns);
 

@@ -49,6 +49,22 @@ struct SeriesPrediction {
   std::optional<InputTurn> turn{};     // of the inputs, if they were turned (see LocalOptions)
 };
 
+/// A method for single series.
+class SeriesMethod {
+ public:
+  /// The next series; none at the end.
+  using Next = std::function<std::optional<Series>()>;
+  /// Takes the answers, in the order of the series.
+  using Take = std::function<void(SeriesPrediction)>;
+
+  virtual ~SeriesMethod() = default;
+  /// Values of a series.
+  virtual std::int64_t dim_y() const = 0;
+  /// How a series is standardised, by its own points.
+  virtual Standardisation units_of(const Series& series) const = 0;
+  virtual void predict(const Next& next, const Take& take) = 0;
+};
+
 struct SeriesOptions {
   Density density = Density::marginal;    // of the model's row
   std::vector<std::string> x_names{"x"};  // of the Dx inputs, for messages
@@ -73,10 +89,8 @@ struct SeriesOptions {
 /// batch for each thread, or of the largest series where that is more.
 class SeriesPredictor {
  public:
-  /// The next series; none at the end.
-  using Next = std::function<std::optional<Series>()>;
-  /// Takes the answers, in the order of the series.
-  using Take = std::function<void(SeriesPrediction)>;
+  using Next = SeriesMethod::Next;
+  using Take = SeriesMethod::Take;
 
   /// The model must live as long as this.
   SeriesPredictor(const Model& model, const TrainingRange& range, SeriesOptions options);

@@ -104,11 +104,11 @@ class SeriesOfTable {
   }
 
   /// The units of all groups of a series' values together; none if they have fewer than two points.
-  std::optional<Standardisation> units_of_all(std::int64_t index, const SeriesAnswerer& answerer) const {
+  std::optional<Standardisation> units_of_all(std::int64_t index, const SeriesMethod& method) const {
     if (q_.group_count < 2) return {};
     Series all = unobserved(index);
     for (std::int64_t group = 0; group < q_.group_count; ++group) observe(index, group, all);
-    return all.y.size() < 2 * dim_y_ ? std::nullopt : std::optional(answerer.units_of(all));
+    return all.y.size() < 2 * dim_y_ ? std::nullopt : std::optional(method.units_of(all));
   }
 
   Series series(std::int64_t index) const {
@@ -192,18 +192,9 @@ std::vector<std::span<const double>> as_columns(std::span<const std::vector<doub
   return {columns.begin(), columns.end()};
 }
 
-TableAnswer predict_table(const SeriesPredictor& predictor, const LocalOptions& local, const TrainingRange& range,
-                          std::int64_t dim_x, const TableQuestion& question) {
-  const auto units_of = [&](const Series& series) { return predictor.units_of(series); };
-  const auto predict = [&](const SeriesPredictor::Next& next, const SeriesPredictor::Take& take) {
-    predict_locally(predictor, local, next, take);
-  };
-  return predict_table({predictor.dim_y(), units_of, predict}, range, dim_x, question);
-}
-
-TableAnswer predict_table(const SeriesAnswerer& answerer, const TrainingRange& range, std::int64_t dim_x,
+TableAnswer predict_table(SeriesMethod& method, const TrainingRange& range, std::int64_t dim_x,
                           const TableQuestion& question) {
-  SeriesOfTable table(question, dim_x, answerer.dim_y);
+  SeriesOfTable table(question, dim_x, method.dim_y());
   SeriesTally tally;
   std::int64_t given = 0, taken = 0;
   std::optional<Standardisation> usual;
@@ -213,7 +204,7 @@ TableAnswer predict_table(const SeriesAnswerer& answerer, const TrainingRange& r
     const std::size_t first_value = table.first_column(given);
     if (given % question.group_count == 0) usual.reset();
     Series s = table.series(given);
-    if (std::ssize(s.x) < 2 * dim_x && !usual) usual = table.units_of_all(given, answerer);
+    if (std::ssize(s.x) < 2 * dim_x && !usual) usual = table.units_of_all(given, method);
     s.usual = usual;
     ++given;
     count(s, range, dim_x, tally);
@@ -222,7 +213,7 @@ TableAnswer predict_table(const SeriesAnswerer& answerer, const TrainingRange& r
     places_of.push_back(s.targets);
     return s;
   };
-  answerer.predict(next, [&](SeriesPrediction said) {
+  method.predict(next, [&](SeriesPrediction said) {
     count_outside({{}, {}, std::move(places_of.front())}, said.units, range, tally);
     places_of.pop_front();
     tally.constant += std::ranges::any_of(said.units.values, &ValueMap::constant);

@@ -1,12 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "npzoo/models/applications/tables/local_prediction.h"
 #include "npzoo/models/applications/tables/series_predictor.h"
 
 namespace npzoo {
@@ -61,20 +59,11 @@ struct TableAnswer {
   SeriesTally tally;
 };
 
-/// Predicts series: takes them from `next` and gives their answers to `take`, in the same order.
-struct SeriesAnswerer {
-  std::int64_t dim_y = 1;                                  // values of a series
-  std::function<Standardisation(const Series&)> units_of;  // by its own points
-  std::function<void(const SeriesPredictor::Next&, const SeriesPredictor::Take&)> predict;
-};
-TableAnswer predict_table(const SeriesAnswerer& answerer, const TrainingRange& range, std::int64_t dim_x,
+/// Predicts the series of a table, ordered by value column, then by group. A series of fewer than two points has the
+/// units of all groups together. Memory is that of the answer and 8 bytes for each row and place beyond that of
+/// `method`. Throws Error if the number of columns is not a multiple of the method's values.
+TableAnswer predict_table(SeriesMethod& method, const TrainingRange& range, std::int64_t dim_x,
                           const TableQuestion& question);
-
-/// Series are ordered by value column, then by group. A series of fewer than two points has the units of
-/// all groups together. Memory is that of the answer and 8 bytes for each row and place beyond that of
-/// `predict_locally`. Throws Error if the number of columns is not a multiple of the model's values.
-TableAnswer predict_table(const SeriesPredictor& predictor, const LocalOptions& local, const TrainingRange& range,
-                          std::int64_t dim_x, const TableQuestion& question);
 
 /// Scores of predictions against known values.
 struct TruthScores {

@@ -88,8 +88,7 @@ std::vector<HeldOut> held_out_rows(const TableQuestion& q, std::size_t column) {
 
 /// The log-likelihood of each held-out value.
 std::vector<double> likelihoods(const ValueTransform& t, const TableQuestion& q, std::size_t column,
-                                const std::vector<HeldOut>& held, const SeriesPredictor& predictor,
-                                const LocalOptions& local) {
+                                const std::vector<HeldOut>& held, SeriesMethod& method) {
   const std::size_t dim_x = q.x.size() / static_cast<std::size_t>(q.rows());
   const auto append = [&](std::uint32_t row, std::vector<double>& to) {
     const auto part = q.x.subspan(row * dim_x, dim_x);
@@ -113,9 +112,8 @@ std::vector<double> likelihoods(const ValueTransform& t, const TableQuestion& q,
     return s;
   };
   std::vector<double> all;
-  predict_locally(predictor, local, next, [&](SeriesPrediction said) {
-    all.insert(all.end(), said.log_density.begin(), said.log_density.end());
-  });
+  method.predict(
+      next, [&](SeriesPrediction said) { all.insert(all.end(), said.log_density.begin(), said.log_density.end()); });
   return all;
 }
 
@@ -196,22 +194,37 @@ ValueTransform named_transform(const TransformOptions& options, std::span<const 
 }
 
 ValueTransform choose_transform(const TransformOptions& options, const TableQuestion& q, std::size_t column,
-                                const SeriesPredictor& predictor, const LocalOptions& local) {
-  check(predictor.dim_y() == 1, "[predict] the transform auto found for a model of {} values, expected a named one",
-        predictor.dim_y());
+                                SeriesMethod& method) {
+  check(method.dim_y() == 1, "[predict] the transform auto found for a model of {} values, expected a named one",
+        method.dim_y());
   const CandidateTransforms all = candidates_of(options, q.y[column]);
   check_within(all.none, q.y[column], q.y_names[column]);
   if (all.others.empty()) return all.none;
   const std::vector<HeldOut> held = held_out_rows(q, column);
-  const std::vector<double> plain = likelihoods(all.none, q, column, held, predictor, local);
+  const std::vector<double> plain = likelihoods(all.none, q, column, held, method);
   ValueTransform best = all.none;
   double most = 0;
   if (std::ssize(plain) < kFewestHeldOut) return best;
   for (const ValueTransform& t : all.others) {
-    const double gain = certain_gain(likelihoods(t, q, column, held, predictor, local), plain);
+    const double gain = certain_gain(likelihoods(t, q, column, held, method), plain);
     if (gain > most) most = gain, best = t;
   }
   return best;
+}
+
+TransformedValues transform_values(const TransformOptions& options, SeriesMethod& method, TableQuestion& question) {
+  TransformedValues all;
+  for (std::size_t v = 0; v < question.y.size(); ++v)
+    all.transforms.push_back(options.automatic ? choose_transform(options, question, v, method)
+                                               : named_transform(options, question.y[v], question.y_names[v]));
+  if (std::ranges::none_of(all.transforms, &ValueTransform::active)) return all;
+  question.transforms = all.transforms;
+  for (std::size_t v = 0; v < question.y.size(); ++v) {
+    std::vector<double>& column = all.columns.emplace_back(question.y[v].begin(), question.y[v].end());
+    for (double& y : column) y = std::isnan(y) ? y : all.transforms[v].forward(y);
+  }
+  question.y = as_columns(all.columns);
+  return all;
 }
 
 }  // namespace npzoo

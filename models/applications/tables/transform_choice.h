@@ -4,8 +4,8 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "npzoo/models/applications/tables/local_prediction.h"
 #include "npzoo/models/applications/tables/table_series.h"
 #include "npzoo/models/applications/tables/value_transform.h"
 
@@ -42,6 +42,15 @@ ValueTransform named_transform(const TransformOptions& options, std::span<const 
 /// other values have limits only through a chosen kind. Throws Error as `named_transform` does, and for a model of
 /// several values.
 ValueTransform choose_transform(const TransformOptions& options, const TableQuestion& question, std::size_t column,
-                                const SeriesPredictor& predictor, const LocalOptions& local);
+                                SeriesMethod& method);
+
+/// The transform of each value column, and the observed values after it.
+struct TransformedValues {
+  std::vector<ValueTransform> transforms{};
+  std::vector<std::vector<double>> columns{};  // empty if no transform is active
+};
+
+/// Transforms the values of a question, which refers to the result. `method` predicts for `choose_transform`.
+TransformedValues transform_values(const TransformOptions& options, SeriesMethod& method, TableQuestion& question);
 
 }  // namespace npzoo
