@@ -18,7 +18,8 @@ constexpr std::size_t kWhole = 400, kBlockPoints = 128, kBlocks = 8;
 constexpr std::uint64_t kOrderSeed = 0x6a7;
 constexpr int kStartSteps = 12, kSteps = 80;
 constexpr double kLeastGain = 0.02;  // nats
-constexpr double kUsualSlope = 0;    // the logarithm of its deviation
+constexpr std::size_t kMostApart = 8;
+constexpr double kUsualSlope = 0;  // the logarithm of its deviation
 constexpr auto kAutoKernels = {"matern-1/2", "matern-3/2", "matern-5/2", "rbf"};
 
 void add_row(const GpBlock& from, std::size_t dims, std::size_t row, GpBlock& to) {
@@ -28,6 +29,9 @@ void add_row(const GpBlock& from, std::size_t dims, std::size_t row, GpBlock& to
   to.trend.insert(to.trend.end(), from.trend.begin() + static_cast<std::ptrdiff_t>(row * p),
                   from.trend.begin() + static_cast<std::ptrdiff_t>((row + 1) * p));
 }
+
+/// Whether a search begins with a lengthscale of its own for each group of inputs: for many groups that takes too long.
+bool begins_apart(const GpCovariance& covariance) { return covariance.groups() <= kMostApart; }
 
 /// Gives the lengthscales of one term the same number, and each other hyper-parameter its own.
 std::vector<std::size_t> ties(const GpCovariance& covariance) {
@@ -66,8 +70,18 @@ std::vector<double> first_steps(const GpCovariance& covariance, std::span<const 
   return steps;
 }
 
-/// Starts for each period, and each with long and with short lengthscales or, without lengthscales, with a smooth and
-/// with a rough cycle.
+/// The logarithms with which lengthscales begin, for each group of inputs: all long, all short, and one of them short
+/// where the others are longer still.
+std::vector<std::vector<double>> lengths_of_starts(const GpCovariance& covariance) {
+  const double shorter = std::log(5.0), longer = std::log(3.0);
+  const std::size_t groups = covariance.groups();
+  std::vector<std::vector<double>> all{std::vector<double>(groups, 0), std::vector<double>(groups, -shorter)};
+  for (std::size_t group = 0; group < groups && groups > 1 && begins_apart(covariance); ++group)
+    all.emplace_back(groups, longer)[group] = -shorter;
+  return all;
+}
+
+/// Starts for each period, and each with these lengthscales or, without lengthscales, with a smooth and a rough cycle.
 std::vector<Start> starts_of(const std::string& kernel, const std::vector<std::size_t>& group_of,
                              const std::vector<std::size_t>& slope_of, const GpBlock& block) {
   const GpCovariance covariance(GpKernel::parse(kernel), group_of, slope_of);
@@ -76,21 +90,24 @@ std::vector<Start> starts_of(const std::string& kernel, const std::vector<std::s
   const auto has = [&](GpParameter::Kind kind) {
     return std::ranges::any_of(covariance.parameters(), [&](const GpParameter& p) { return p.kind == kind; });
   };
-  const bool lengths = has(GpParameter::Kind::lengthscale);
   std::vector<double> periods{0};
   if (has(GpParameter::Kind::period)) periods = periods_of(block, group_of.size());
-  const double shortest = std::log(lengths ? 5.0 : 2.5);
   std::vector<Start> starts;
-  for (const double period : periods)
-    for (const double shorter : {0.0, shortest}) {
-      Start start{covariance, center};
-      for (std::size_t k = 0; k < center.size(); ++k) {
-        const GpParameter::Kind kind = covariance.parameters()[k].kind;
-        if (kind == (lengths ? GpParameter::Kind::lengthscale : GpParameter::Kind::roughness)) start.logs[k] -= shorter;
-        if (kind == GpParameter::Kind::period && period > 0) start.logs[k] = std::log(period);
-      }
-      starts.push_back(std::move(start));
+  const auto add = [&](double period, GpParameter::Kind changed, const auto& change) {
+    Start& start = starts.emplace_back(Start{covariance, center});
+    for (std::size_t k = 0; k < center.size(); ++k) {
+      const GpParameter& p = covariance.parameters()[k];
+      if (p.kind == changed) start.logs[k] += change(p);
+      if (p.kind == GpParameter::Kind::period && period > 0) start.logs[k] = std::log(period);
     }
+  };
+  for (const double period : periods)
+    if (has(GpParameter::Kind::lengthscale))
+      for (const std::vector<double>& lengths : lengths_of_starts(covariance))
+        add(period, GpParameter::Kind::lengthscale, [&](const GpParameter& p) { return lengths[p.group]; });
+    else
+      for (const double rougher : {0.0, std::log(2.5)})
+        add(period, GpParameter::Kind::roughness, [&](const GpParameter&) { return -rougher; });
   return starts;
 }
 
@@ -151,12 +168,11 @@ GpSearchResult search_hyperparameters(std::vector<GpBlock> blocks, const std::ve
   for (const std::string& name :
        kernel == "auto" ? std::vector<std::string>(kAutoKernels.begin(), kAutoKernels.end()) : std::vector{kernel})
     for (Start& start : starts_of(name, group_of, slope_of, few)) starts.push_back(std::move(start));
-  const ClimbOptions equal{.steps = kStartSteps};
   std::optional<Start> best;
   double highest = 0;
   for (Start& start : starts) {
-    ClimbOptions options = equal;
-    options.tied = ties(start.covariance);
+    ClimbOptions options{.steps = kStartSteps};
+    if (!begins_apart(start.covariance)) options.tied = ties(start.covariance);
     GpOptimum found = climb_from(start.covariance, start.logs, std::span(&few, 1), options);
     if (best && found.log_density <= highest) continue;
     highest = found.log_density;

@@ -24,9 +24,9 @@ std::vector<GpBlock> fit_blocks(const GpBlock& all, std::size_t dims);
 std::vector<LogNormal> weak_priors(const GpCovariance& covariance);
 
 /// Finds hyper-parameters of such observations. `kernel` is "auto" or a kernel's text; `group_of` and `slope_of` are
-/// those of GpCovariance. Lengthscales begin equal, with
-/// short and long ones and, of a periodic kernel, with the periods of the highest peaks of the periodogram; the
-/// likeliest goes on with lengthscales of its own for each group of inputs.
+/// those of GpCovariance. A search begins with long lengthscales, with short ones, with one short one among longer ones
+/// for each group of inputs (of at most eight groups) and, of a periodic kernel, with the periods of the highest peaks
+/// of the periodogram. The start that is likeliest after a few steps on at most 128 points goes on.
 GpSearchResult search_hyperparameters(std::vector<GpBlock> blocks, const std::vector<std::size_t>& group_of,
                                       const std::vector<std::size_t>& slope_of, const std::string& kernel);
 

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 #include <limits>
@@ -82,6 +84,10 @@ std::vector<Warning> GpRun::finish(const TableQuestion& question, FillResult& re
   if (result.processes.size() == 1)
     std::ranges::move(describe_fit(result.processes[0].fit, quiet_.inputs, c_.data.x_names),
                       std::back_inserter(report.notes));
+  if (const std::int64_t copies = series_.copies(); copies > 0)
+    report.notes.push_back(
+        fmt::format("{} the inputs and the value of another one: copies do not count",
+                    copies == 1 ? "1 observed row has" : fmt::format("{} observed rows have", copies)));
   if (std::string note = series_.note_on_ends(); !note.empty()) report.notes.push_back(std::move(note));
   CovariateCheck covariates = check_covariate_values(c_.data);
   std::ranges::move(covariates.notes, std::back_inserter(report.notes));

@@ -159,6 +159,7 @@ struct GpSeriesPredictor::Answer {
   SeriesPrediction prediction;
   GpFit fit;
   bool jointly = true, behind = false;
+  std::int64_t copies = 0;
 };
 
 namespace {
@@ -170,6 +171,32 @@ bool any_behind(std::span<const double> x, std::span<const double> targets, std:
   for (std::size_t i = 0; i < targets.size(); i += dims) furthest = std::max(furthest, targets[i]);
   return !x.empty() && furthest > last;
 }
+
+/// Points of a series, each once: a row that was written twice is no measurement without error.
+struct DistinctPoints {
+  std::vector<double> x, y;  // in the order of the series
+  std::int64_t copies = 0;
+
+  explicit DistinctPoints(const Series& s) {
+    const std::size_t dims = s.y.empty() ? 0 : s.x.size() / s.y.size();
+    const auto point = [&](std::size_t i) { return std::span(s.x).subspan(i * dims, dims); };
+    const auto before = [&](std::size_t a, std::size_t b) {
+      if (s.y[a] != s.y[b]) return s.y[a] < s.y[b];
+      return std::ranges::lexicographical_compare(point(a), point(b));
+    };
+    std::vector<std::size_t> order(s.y.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, before);
+    std::vector<bool> is_copy(order.size());
+    for (std::size_t k = 1; k < order.size(); ++k) is_copy[order[k]] = !before(order[k - 1], order[k]);
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      copies += is_copy[i];
+      if (is_copy[i]) continue;
+      x.insert(x.end(), point(i).begin(), point(i).end());
+      y.push_back(s.y[i]);
+    }
+  }
+};
 
 void add_scores(std::span<const double> truth, SeriesPrediction& p) {
   for (std::size_t i = 0; i < truth.size(); ++i) {
@@ -207,10 +234,11 @@ Standardisation GpSeriesPredictor::units_of(const Series& s) const {
 
 GpSeriesPredictor::Answer GpSeriesPredictor::answer(const Series& series, std::uint64_t number) const {
   const GpInputs& inputs = options_.inputs;
-  const std::vector<double> x = inputs(series.x), targets = inputs(series.targets);
+  const DistinctPoints distinct(series);
+  const std::vector<double> x = inputs(distinct.x), targets = inputs(series.targets);
   GpPoints points = inputs.shape();
   points.x = x;
-  points.y = series.y;
+  points.y = distinct.y;
   GpOptions gp = options_.gp;
   if (series.usual) {
     gp.usual_mean = series.usual->values[0].shift;
@@ -218,7 +246,7 @@ GpSeriesPredictor::Answer GpSeriesPredictor::answer(const Series& series, std::u
   }
   const GaussianProcess process = GaussianProcess::fit(points, gp);
   GpFigures figures = process.predict(targets);
-  Answer answer{{}, process.found()};
+  Answer answer{.prediction = {}, .fit = process.found(), .copies = distinct.copies};
   answer.behind =
       inputs.dim_x - inputs.covariates == 1 && any_behind(x, targets, static_cast<std::size_t>(inputs.dim_x));
   SeriesPrediction& p = answer.prediction;
@@ -277,6 +305,7 @@ void GpSeriesPredictor::predict(const Next& next, const Take& take) {
     for (Answer& answer : answers) {
       jointly_ = jointly_ && answer.jointly;
       behind_ = behind_ || answer.behind;
+      copies_ += answer.copies;
       fits_.push_back(std::move(answer.fit));
       take(std::move(answer.prediction));
     }

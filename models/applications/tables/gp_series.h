@@ -82,6 +82,8 @@ class GpSeriesPredictor : public SeriesMethod {
   const std::vector<GpFit>& fits() const { return fits_; }
   /// True if the samples of every series so far are of all its targets together.
   bool drew_jointly() const { return jointly_; }
+  /// Points that were left out since another one has the same inputs and value.
+  std::int64_t copies() const { return copies_; }
   /// A line about series with targets behind their last point, along a single input; empty if there are none.
   std::string note_on_ends() const;
 
@@ -93,6 +95,7 @@ class GpSeriesPredictor : public SeriesMethod {
   std::vector<GpFit> fits_;
   bool jointly_ = true;
   bool behind_ = false;  // whether a series has targets behind its last point
+  std::int64_t copies_ = 0;
 };
 
 }  // namespace npzoo
