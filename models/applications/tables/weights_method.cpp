@@ -104,7 +104,7 @@ void WeightsMethod::check(const CompleteData& c, const FillOptions& options) con
   const std::int64_t inputs = takes_covariates(trained_, c.data) ? c.data.dim_x : check_covariates(c.data);
   check_fits(trained_, std::span(c.data.x_names).first(static_cast<std::size_t>(inputs)), c.data.value_names);
   npzoo::check(not_taken(c.data).covariates == 0 || !options.transform.any(),
-               "[predict] --covariates found with --bounds, --counts or --transform, expected one of them");
+               "[predict] --covariates found with --bounds, --counts or --transform, expected one of them, or --model gp");
 }
 
 std::unique_ptr<MethodRun> WeightsMethod::run(const CompleteData& c, const FillOptions& options) const {
