@@ -4,8 +4,10 @@
 #include <cmath>
 
 #include "npzoo/datasets/kinds/gp/config.h"
+#include "npzoo/models/predictions/autoregressive_model.h"
 #include "npzoo/models/predictions/independent.h"
 #include "npzoo/models/trials/trial.h"
+#include "npzoo/ops/concat/concat.h"
 #include "tests/models/model_fixtures.h"
 
 using namespace npzoo;
@@ -116,6 +118,42 @@ TEST_CASE("orders trial: autoregressive models depend on the order, others do no
   CHECK(deviation("cnp") < 1e-12);
   CHECK(deviation("tnp-d") < 1e-12);
   CHECK(deviation("np") < 1e-12);
+}
+
+TEST_CASE("autoregressive model: the joint density is that of the conditionals, the marginals are the model's own") {
+  const OnCpu cpu;
+  for (const char* name : {"cnp", "tnp-d", "lbanp", "inctnp", "kriging-tnp"}) {
+    CAPTURE(name);
+    ModelSpec spec = small_model(name);
+    spec.config["dim_x"] = spec.config["dim_y"] = std::int64_t{1};
+    const auto plain = varied_model(spec);
+    const AutoregressiveModel model(*plain);
+    const Task task = order_tasks().source(order_options(1).tasks)->task(0);
+    const auto encode = [&](const Model& m, std::int64_t known) {
+      Draws draws(3, Purpose::evaluation, 0);
+      const Context context{
+          concat({task.xc, slice(task.xt, 1, 0, known)}, 1), concat({task.yc, slice(task.yt, 1, 0, known)}, 1), {}};
+      return m.condition(context, draws, 2);
+    };
+    REQUIRE_FALSE(task.lengths.defined());
+    const auto prediction = model.query(*encode(model, 0), task.xt);
+    std::vector<double> expected(5);
+    for (std::int64_t i = 0; i < 6; ++i) {
+      const auto one = plain->query(*encode(*plain, i), slice(task.xt, 1, i, i + 1));
+      const Tensor log_density = one->joint_log_likelihood(slice(task.yt, 1, i, i + 1));
+      for (std::size_t b = 0; b < 5; ++b) expected[b] += log_density.values<double>()[b];
+    }
+    const Tensor joint = prediction->joint_log_likelihood(task.yt);
+    for (std::size_t b = 0; b < 5; ++b) CHECK(joint.values<double>()[b] == doctest::Approx(expected[b]).epsilon(1e-10));
+    const auto alone = plain->query(*encode(*plain, 0), task.xt);
+    CHECK(difference(moments(*prediction).mean, moments(*alone).mean) == 0);
+    CHECK(difference(prediction->log_likelihood(task.yt), alone->log_likelihood(task.yt)) == 0);
+    Draws first(5, Purpose::prediction, 0), again(5, Purpose::prediction, 0);
+    const Tensor paths = prediction->sample(2, first);
+    CHECK(paths.shape() == Shape{2, 5, 6, 1});
+    CHECK(difference(paths, prediction->sample(2, again)) == 0);
+    CHECK(found_of(model, 4).headline().value.value > 1e-6);
+  }
 }
 
 TEST_CASE("orders trial: a validation scores likelihoods; rules and tasks that it cannot use") {

@@ -8,6 +8,8 @@
 #include "npzoo/engine/io/byte_hash.h"
 #include "npzoo/engine/io/file.h"
 #include "npzoo/engine/ranks/program_facts.h"
+#include "npzoo/models/predictions/autoregressive_model.h"
+#include "npzoo/models/registry.h"
 #include "npzoo/models/training/checkpoint.h"
 #include "npzoo/models/training/named_weights.h"
 #include "npzoo/models/training/run_directory.h"
@@ -33,6 +35,7 @@ struct EvalCommand {
   std::optional<std::int64_t> batches;
   std::optional<std::uint64_t> seed;
   std::filesystem::path expectations;  // empty: those of the program
+  bool autoregressive = false;
   JobOptions job;
 };
 
@@ -45,6 +48,10 @@ void add_flags(Flags& flags, EvalCommand& c) {
   flags.seed("--seed", c.seed, "seed of the test tasks (default: the protocol's)");
   flags.text("--expectations", c.expectations,
              "file of `npzoo oracle --expectation`, for figures with smaller errors (default: those of the program)");
+  flags.toggle(
+      "--autoregressive", c.autoregressive,
+      "predict targets one after the other, each given those before it, which makes joint densities of a model "
+      "that predicts each target by itself; slow");
   add_flags(flags, c.job);
 }
 
@@ -224,6 +231,13 @@ void change_options(ModelSpec& spec, const Protocol& before, const Protocol& aft
     if (const auto found = old.find(key); found == old.end() || found->second != value) spec.config[key] = value;
 }
 
+void check_autoregressive(const ModelInfo& model) {
+  check(
+      model.drawing() == Density::marginal && model.takes == TaskForm::points,
+      "[eval] --autoregressive found with {}, which predicts {}, expected a model that predicts each target by itself",
+      model.name, model.takes == TaskForm::points ? "targets together" : "sequences");
+}
+
 int eval_as_rank(const EvalCommand& c, Job& job) {
   apply(c.common);
   set_data_folder(c.data);
@@ -232,8 +246,11 @@ int eval_as_rank(const EvalCommand& c, Job& job) {
   const Protocol unchanged = c.protocol.name.empty() ? checkpoint.run.protocol : load_protocol(c.protocol.name);
   const Protocol protocol = with_changes(unchanged, c.protocol.changes);
   change_options(checkpoint.run.spec, unchanged, protocol);
+  if (c.autoregressive) check_autoregressive(model_info(checkpoint.run.spec.name));
   const auto model = restore_model(checkpoint);
-  const ScoredModel scored{*model, checkpoint.run, protocol, c.checkpoint};
+  const AutoregressiveModel chain(*model);
+  const ScoredModel scored{c.autoregressive ? static_cast<const Model&>(chain) : *model, checkpoint.run, protocol,
+                           c.checkpoint};
   const std::string weights = weights_checksum(checkpoint);
   compare_ranks(job, weights, protocol);
   std::vector<StoredExpectation> own;
@@ -249,7 +266,7 @@ int eval_as_rank(const EvalCommand& c, Job& job) {
   }
   if (c.common.json) print_json(results);
   check(leaks.empty(), "[eval] {} leaks: {}", c.checkpoint, fmt::join(leaks, "; "));
-  const bool by_the_rules = !c.protocol.given() && !c.batches && !c.seed;
+  const bool by_the_rules = !c.protocol.given() && !c.batches && !c.seed && !c.autoregressive;
   if (by_the_rules && !checkpoint.exported && job.leads()) keep(path, weights, results);
   return 0;
 }

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "npzoo/models/model.h"
+
+namespace npzoo {
+
+/// A model that predicts targets together by the conditionals of another one, which predicts each by itself (Bruinsma
+/// et al., "Autoregressive conditional neural processes", ICLR 2023): log p(y) = Σ log p(yᵢ | context, y₁ … yᵢ₋₁). The
+/// marginals are those of the other model; joint densities and samples depend on the order of the targets (see the
+/// trial `orders`). Each target, and each of every sample, takes an encoding of all points before it, or of one point
+/// with a model that streams.
+class AutoregressiveModel final : public Model {
+ public:
+  /// The model must outlive this, and the predictions.
+  explicit AutoregressiveModel(Model& model) : model_(model) {}
+
+  Tensor loss(const Task& task, Draws& draws) const override { return model_.loss(task, draws); }
+  void visit(ModuleVisitor& visitor) override { model_.visit(visitor); }
+  std::optional<double> std_floor() const override { return model_.std_floor(); }
+  std::optional<RegularGrid> places() const override { return model_.places(); }
+  std::int64_t dim_x() const override { return model_.dim_x(); }
+  std::int64_t dim_y() const override { return model_.dim_y(); }
+
+ protected:
+  std::unique_ptr<ContextState> do_condition(const Context& context, Draws& draws, std::int64_t samples) const override;
+  std::unique_ptr<Prediction> do_query(const ContextState& state, const Tensor& xt) const override;
+  std::unique_ptr<ContextState> do_update(const ContextState& state, const Context& more) const override;
+
+ private:
+  Model& model_;
+};
+
+}  // namespace npzoo
