@@ -1,13 +1,9 @@
 #include "npzoo/engine/io/byte_stream.h"
 
-#include <lzma.h>
-#include <zlib.h>
-
 #include <algorithm>
-#include <array>
 #include <string_view>
 
-#include "npzoo/engine/error.h"
+#include "npzoo/engine/io/decoder.h"
 
 namespace npzoo {
 
@@ -24,84 +20,6 @@ std::string_view as_text(std::span<const std::byte> bytes) {
 }
 
 }  // namespace
-
-/// Makes bytes out of compressed ones.
-struct ByteStream::Decoder {
-  virtual ~Decoder() = default;
-  /// Takes bytes from the front of `in` and writes to `out`; returns how many were written. 0 without an end means that
-  /// more input is wanted.
-  virtual std::size_t decode(std::span<const std::byte>& in, bool last, std::span<std::byte> out) = 0;
-  bool ended = false;
-};
-
-struct ByteStream::Gzip final : Decoder {
-  explicit Gzip(const std::string& file) : name(file) {
-    constexpr int kWindow = 15, kGzipWrapper = 16;
-    check(::inflateInit2(&stream, kWindow + kGzipWrapper) == Z_OK, "[{}] zlib cannot start", name);
-  }
-  Gzip(const Gzip&) = delete;
-  Gzip& operator=(const Gzip&) = delete;
-  ~Gzip() override { ::inflateEnd(&stream); }
-
-  std::size_t decode(std::span<const std::byte>& in, bool last, std::span<std::byte> out) override {
-    if (between) {
-      if (in.empty()) return ended = last, 0;
-      check(as_text(in).front() == kGzipMagic.front(),
-            "[{}] has more bytes after its gzip data, expected the end of the file", name);
-      ::inflateReset(&stream);
-      between = false;
-    }
-    stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(in.data()));
-    stream.avail_in = static_cast<uInt>(in.size());
-    stream.next_out = reinterpret_cast<Bytef*>(out.data());
-    stream.avail_out = static_cast<uInt>(std::min<std::size_t>(out.size(), 1u << 30));
-    const uInt room = stream.avail_out;
-    const int code = ::inflate(&stream, Z_NO_FLUSH);
-    in = in.last(stream.avail_in);
-    const std::size_t written = room - stream.avail_out;
-    if (code == Z_STREAM_END) between = true;
-    if (code == Z_OK || code == Z_STREAM_END) return written;
-    check(code == Z_BUF_ERROR, "[{}] has damaged gzip data: {}", name,
-          stream.msg            ? stream.msg
-          : code == Z_MEM_ERROR ? "out of memory"
-                                : "wrong order");
-    check(!last, "[{}] ends within its gzip data: the file is cut off", name);
-    return written;
-  }
-
-  const std::string& name;
-  z_stream stream{};
-  bool between = false;  // of two members
-};
-
-struct ByteStream::Xz final : Decoder {
-  explicit Xz(const std::string& file) : name(file) {
-    constexpr std::uint64_t kMostMemory = std::uint64_t{256} << 20;  // the largest preset needs 65 MiB
-    check(::lzma_stream_decoder(&stream, kMostMemory, LZMA_CONCATENATED) == LZMA_OK, "[{}] liblzma cannot start", name);
-  }
-  Xz(const Xz&) = delete;
-  Xz& operator=(const Xz&) = delete;
-  ~Xz() override { ::lzma_end(&stream); }
-
-  std::size_t decode(std::span<const std::byte>& in, bool last, std::span<std::byte> out) override {
-    stream.next_in = reinterpret_cast<const std::uint8_t*>(in.data());
-    stream.avail_in = in.size();
-    stream.next_out = reinterpret_cast<std::uint8_t*>(out.data());
-    stream.avail_out = out.size();
-    const lzma_ret code = ::lzma_code(&stream, last ? LZMA_FINISH : LZMA_RUN);
-    in = in.last(stream.avail_in);
-    ended = code == LZMA_STREAM_END;
-    if (code == LZMA_OK || ended) return out.size() - stream.avail_out;
-    check(code != LZMA_MEMLIMIT_ERROR, "[{}] needs {} bytes of memory to read as xz, expected at most {}", name,
-          ::lzma_memusage(&stream), ::lzma_memlimit_get(&stream));
-    check(code == LZMA_BUF_ERROR, "[{}] has damaged xz data, or more bytes after its end", name);
-    check(!last, "[{}] ends within its xz data: the file is cut off", name);
-    return out.size() - stream.avail_out;
-  }
-
-  const std::string& name;
-  lzma_stream stream = LZMA_STREAM_INIT;
-};
 
 ByteStream::ByteStream(const std::filesystem::path& path) : file_(path), buffer_(kReadAhead) {}
 
@@ -126,9 +44,9 @@ void ByteStream::sniff() {
   while (refill() && pending_.size() < kXzMagic.size() && (begins(kGzipMagic) || begins(kXzMagic)))
     if (as_text(pending_).starts_with(kGzipMagic)) break;
   if (as_text(pending_).starts_with(kGzipMagic))
-    decoder_ = std::make_unique<Gzip>(file_.name());
+    decoder_ = gzip_decoder(file_.name());
   else if (as_text(pending_).starts_with(kXzMagic))
-    decoder_ = std::make_unique<Xz>(file_.name());
+    decoder_ = xz_decoder(file_.name());
   sniffed_ = true;
 }
 

@@ -10,6 +10,8 @@
 
 namespace npzoo {
 
+struct Decoder;
+
 /// The bytes of a file, `-` is standard input, decompressed if their first bytes are those of gzip or xz, whatever the
 /// name. Compressed files may have several members or streams. Memory is bounded for any content.
 class ByteStream {
@@ -21,13 +23,10 @@ class ByteStream {
 
   const std::string& name() const { return file_.name(); }
   /// The next bytes, at most `out.size()`, as soon as there are any; returns how many, 0 at the end. Throws Error for
-  /// compressed data that is damaged, cut off or followed by something else.
+  /// compressed data that is damaged, cut off or followed by something else, and where this build cannot decompress.
   std::size_t read(std::span<std::byte> out);
 
  private:
-  struct Decoder;
-  struct Gzip;
-  struct Xz;
   bool refill();
   void sniff();
 

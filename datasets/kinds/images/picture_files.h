@@ -1,19 +1,12 @@
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <string>
-#include <vector>
+
+#include "npzoo/datasets/pictures/archive.h"
 
 namespace npzoo {
-
-/// A file of a folder or of an archive, as it is stored.
-struct PictureFile {
-  std::string name;  // for messages: the folder's or the archive's, and the file's own
-  std::vector<std::uint8_t> bytes;
-  std::string fault{};  // why it was not read, as an error message; empty for a file that was
-};
 
 /// Walks through the PNG and JPEG files, told by the endings of their names, of a folder with all that is in it, sorted
 /// by name, or of a zip archive or a tar archive, which gzip or xz may have made smaller, in its order. Those are read
