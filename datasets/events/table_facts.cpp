@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 
 #include "npzoo/engine/error.h"
+#include "npzoo/engine/io/parse_number.h"
 #include "npzoo/engine/io/text.h"
 
 namespace npzoo {
@@ -35,8 +35,7 @@ std::vector<std::string> EventTableFacts::all_mark_names() const {
   std::vector<std::string> names(marks_.begin(), marks_.end());
   const auto number = [](const std::string& name) {
     double value = 0;
-    const char* end = name.data() + name.size();
-    return std::from_chars(name.data(), end, value).ptr == end ? std::optional(value) : std::nullopt;
+    return parse_number(name, value).ptr == name.data() + name.size() ? std::optional(value) : std::nullopt;
   };
   if (std::ranges::all_of(names, [&](const std::string& name) { return number(name).has_value(); }))
     std::ranges::stable_sort(names, {}, number);

@@ -1,13 +1,13 @@
 #include "npzoo/datasets/series/measurements.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "npzoo/datasets/data_folder.h"
 #include "npzoo/datasets/tables/table.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/io/byte_stream.h"
+#include "npzoo/engine/io/parse_number.h"
 
 namespace npzoo {
 
@@ -24,7 +24,7 @@ std::vector<double> read_rates(const std::filesystem::path& path) {
   std::vector<double> rates;
   const char *at = text.data(), *end = at + text.size();
   while (at < end) {
-    const auto [next, error] = std::from_chars(at, end, rates.emplace_back());
+    const auto [next, error] = parse_number({at, end}, rates.emplace_back());
     const bool line_ends = std::ssize(rates) % kExchangeRates == 0;
     check(error == std::errc() && next < end && *next == (line_ends ? '\n' : ','),
           "[forecast] {}: line {}: expected {} numbers with commas between them", file.name(),

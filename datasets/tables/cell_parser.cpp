@@ -15,6 +15,7 @@
 #include "npzoo/datasets/tables/number_text.h"
 #include "npzoo/datasets/tables/text_parts.h"
 #include "npzoo/engine/error.h"
+#include "npzoo/engine/io/parse_number.h"
 #include "npzoo/engine/io/text.h"
 
 namespace npzoo {
@@ -24,8 +25,8 @@ namespace {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 std::from_chars_result parse(std::string_view text, double& value) {
-  if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);  // std::from_chars takes no plus sign
-  return std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);  // parse_number takes no plus sign
+  return parse_number(text, value);
 }
 
 bool equals_ignoring_case(std::string_view text, std::string_view small) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "npzoo/datasets/tables/outliers.h"
 #include "npzoo/datasets/tables/text_parts.h"
 #include "npzoo/engine/error.h"
+#include "npzoo/engine/io/parse_number.h"
 #include "npzoo/engine/io/text.h"
 
 namespace npzoo {
@@ -24,7 +24,7 @@ using Names = std::vector<std::string>;
 /// inf and nan are no marks, but numbers that are not finite.
 bool is_infinite(std::string_view cell) {
   double value = 0;
-  return std::from_chars(cell.data(), cell.data() + cell.size(), value).ptr == cell.data() + cell.size();
+  return parse_number(cell, value).ptr == cell.data() + cell.size();
 }
 
 /// The texts without a digit that stand among the numbers of a column, if these are most of its cells: marks of missing

@@ -1,7 +1,6 @@
 #include "npzoo/datasets/tables/date_parts.h"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 
@@ -9,6 +8,7 @@
 #include "npzoo/datasets/tables/date_codes.h"
 #include "npzoo/datasets/tables/month_names.h"
 #include "npzoo/datasets/tables/text_parts.h"
+#include "npzoo/engine/io/parse_number.h"
 #include "npzoo/engine/io/text.h"
 
 namespace npzoo {
@@ -42,7 +42,7 @@ constexpr PartName kNames[] = {
 
 std::optional<double> number_in(std::string_view text) {
   double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const auto [end, error] = parse_number(text, value);
   const bool whole = error == std::errc() && end == text.data() + text.size() && std::isfinite(value);
   return whole && is_digit(text.front()) ? std::optional(value) : std::nullopt;
 }

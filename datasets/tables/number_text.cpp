@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <string>
 #include <system_error>
 
 #include "npzoo/datasets/tables/text_parts.h"
+#include "npzoo/engine/io/parse_number.h"
 
 namespace npzoo {
 
@@ -140,7 +140,7 @@ std::optional<double> parse_number(std::string_view text, char decimal, bool gro
   if (!plain.empty() && (plain.front() == '-' || plain.front() == '+')) return {};
   if (text.starts_with('-')) plain.insert(plain.begin(), '-');
   double value = 0;
-  const auto [end, error] = std::from_chars(plain.data(), plain.data() + plain.size(), value);
+  const auto [end, error] = parse_number(plain, value);
   const bool whole = error == std::errc() && end == plain.data() + plain.size() && std::isfinite(value);
   return whole ? std::optional(value) : std::nullopt;
 }

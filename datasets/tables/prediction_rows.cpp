@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "npzoo/engine/error.h"
+#include "npzoo/engine/io/parse_number.h"
 
 namespace npzoo {
 
@@ -47,7 +48,7 @@ double at_place(double value, int place) {
   const auto end =
       std::to_chars(text, text + sizeof text, value, std::chars_format::scientific, std::min(decimals, 16)).ptr;
   double result = value;
-  std::from_chars(text, end, result);
+  parse_number({text, end}, result);
   return result;
 }
 

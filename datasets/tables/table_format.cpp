@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "npzoo/datasets/tables/date_time.h"
 #include "npzoo/datasets/tables/table_start.h"
 #include "npzoo/engine/error.h"
+#include "npzoo/engine/io/parse_number.h"
 #include "npzoo/engine/io/text.h"
 
 namespace npzoo {
@@ -31,8 +31,7 @@ bool is_data(std::string_view text) {
   if (parse_date_time(text)) return true;
   if (text.size() > 1 && text.front() == '+' && text[1] != '-') text.remove_prefix(1);
   double value;
-  return !text.empty() &&
-         std::from_chars(text.data(), text.data() + text.size(), value).ptr == text.data() + text.size();
+  return !text.empty() && parse_number(text, value).ptr == text.data() + text.size();
 }
 
 std::string shown(char separator) { return separator == '\t' ? "a tab" : fmt::format("\"{}\"", separator); }

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <string_view>
 
 #include "npzoo/engine/error.h"
+#include "npzoo/engine/io/parse_number.h"
 #include "npzoo/engine/io/safetensors_header.h"
 #include "npzoo/engine/words.h"
 
@@ -20,7 +20,7 @@ namespace {
 template <class T>
 std::optional<T> parse_all(std::string_view text) {
   T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const auto [end, error] = parse_number(text, value);
   if (error != std::errc() || end != text.data() + text.size()) return {};
   return value;
 }

@@ -1,11 +1,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 
 #include "npzoo/datasets/data_folder.h"
+#include "npzoo/engine/io/parse_number.h"
 #include "npzoo/models/registry.h"
 #include "npzoo/models/training/checkpoint.h"
 #include "npzoo/models/training/named_weights.h"
@@ -88,7 +88,7 @@ void add_flags(Flags& flags, PlotCommand& c) {
 
 double coordinate(const std::string& text) {
   double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const auto [end, error] = parse_number(text, value);
   check(error == std::errc() && end == text.data() + text.size() && std::isfinite(value),
         "[plot] --target: '{}' found, expected a number", text);
   return value;

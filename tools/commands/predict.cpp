@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "npzoo/datasets/data_folder.h"
 #include "npzoo/engine/cancellation.h"
+#include "npzoo/engine/io/parse_number.h"
 #include "npzoo/engine/tape.h"
 #include "npzoo/models/applications/gaussian_process/gp_kernel.h"
 #include "npzoo/models/training/named_weights.h"
@@ -30,7 +30,7 @@ struct PredictCommand : PredictOptions {
 
 double probability(const std::string& text) {
   double p = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), p);
+  const auto [end, error] = parse_number(text, p);
   check(error == std::errc() && end == text.data() + text.size() && p > 0 && p < 1,
         "--quantiles {} found, expected numbers above 0 and below 1", text);
   return p;
@@ -40,7 +40,7 @@ double probability(const std::string& text) {
 double bound(const std::string& text, double none, const std::string& all) {
   if (text.empty()) return none;
   double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const auto [end, error] = parse_number(text, value);
   check(error == std::errc() && end == text.data() + text.size() && std::isfinite(value),
         "--bounds {} found, expected LOW,HIGH, such as 0,100, or one of them: 0, or ,100", all);
   return value;

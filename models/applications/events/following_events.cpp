@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "npzoo/datasets/events/event_tasks.h"
@@ -11,6 +10,7 @@
 #include "npzoo/datasets/tables/table_reader.h"
 #include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/error.h"
+#include "npzoo/engine/io/parse_number.h"
 #include "npzoo/engine/io/text.h"
 #include "npzoo/engine/words.h"
 #include "npzoo/models/applications/application_call.h"
@@ -122,7 +122,7 @@ double EventData::time_of(std::string_view text) const {
     if (found && found->zoned == times.zoned) return days_since(times.epoch, *found);
   }
   double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const auto [end, error] = parse_number(text, value);
   check(!dates && error == std::errc() && end == text.data() + text.size() && std::isfinite(value),
         "[events] the time {} found, expected {} as in the table", in_quotes(text),
         !dates        ? "a number"

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "npzoo/datasets/tables/table_writer.h"
 #include "npzoo/engine/error.h"
+#include "npzoo/engine/io/parse_number.h"
 #include "npzoo/engine/io/text.h"
 #include "npzoo/engine/words.h"
 #include "npzoo/models/applications/tables/own_rows.h"
@@ -191,7 +191,7 @@ PlaceGrid parse_grid(std::string_view text) {
   constexpr std::size_t kMostInputs = 3;
   PlaceGrid grid;
   const auto read = [&](std::string_view part, auto& value) {
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
+    const auto [end, error] = parse_number(part, value);
     return error == std::errc() && end == part.data() + part.size();
   };
   const auto wrong = [&] {

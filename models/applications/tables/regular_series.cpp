@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 
 #include "npzoo/engine/error.h"
+#include "npzoo/engine/io/parse_number.h"
 #include "npzoo/models/applications/tables/transform_choice.h"
 
 namespace npzoo {
@@ -18,7 +18,7 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 double period_in_steps(const std::string& text, const SeriesCalendar& calendar) {
   double number = 0;
-  const auto [unit, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const auto [unit, error] = parse_number(text, number);
   const std::string_view name(unit, static_cast<std::size_t>(text.data() + text.size() - unit));
   const auto bad = [&] {
     fail(
