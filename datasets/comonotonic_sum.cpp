@@ -1,5 +1,7 @@
 #include "npzoo/datasets/comonotonic_sum.h"
 
+#include "npzoo/datasets/boost_math.h"  // before Boost.Math
+
 #include <boost/math/tools/toms748_solve.hpp>
 #include <cmath>
 #include <limits>

@@ -1,5 +1,7 @@
 #include "npzoo/datasets/normal_distribution.h"
 
+#include "npzoo/datasets/boost_math.h"  // before Boost.Math
+
 #include <boost/math/special_functions/erf.hpp>
 #include <boost/math/tools/fraction.hpp>
 #include <cmath>

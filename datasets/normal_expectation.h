@@ -1,5 +1,7 @@
 #pragma once
 
+#include "npzoo/datasets/boost_math.h"  // before Boost.Math
+
 #include <algorithm>
 #include <boost/math/quadrature/gauss.hpp>
 #include <cmath>

@@ -1,5 +1,7 @@
 #include "npzoo/datasets/scores.h"
 
+#include "npzoo/datasets/boost_math.h"  // before Boost.Math
+
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <numbers>

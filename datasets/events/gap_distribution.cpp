@@ -1,5 +1,7 @@
 #include "npzoo/datasets/events/gap_distribution.h"
 
+#include "npzoo/datasets/boost_math.h"  // before Boost.Math
+
 #include <boost/math/special_functions/gamma.hpp>
 #include <boost/math/tools/fraction.hpp>
 #include <cmath>

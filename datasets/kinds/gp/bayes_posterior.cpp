@@ -1,5 +1,7 @@
 #include "npzoo/datasets/kinds/gp/bayes_posterior.h"
 
+#include "npzoo/datasets/boost_math.h"  // before Boost.Math
+
 #include <algorithm>
 #include <boost/math/special_functions/gamma.hpp>
 #include <cmath>

@@ -1,5 +1,7 @@
 #include "npzoo/models/applications/tables/value_transform.h"
 
+#include "npzoo/datasets/boost_math.h"  // before Boost.Math
+
 #include <fmt/format.h>
 
 #include <algorithm>
