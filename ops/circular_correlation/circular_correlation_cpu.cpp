@@ -37,13 +37,13 @@ void cross_spectrum(const LaneTransform<T>& transform, const Buffer& memory, con
     transform.load(k + c, channels, min(kSeries, end - c), false, series);
     transform(series, of_k);
     for (std::int64_t f = 0; f < transform.size(); ++f) {
-      const auto product = of_q[f] * std::conj(of_k[f]);
+      const auto product = of_q[f] * conj(of_k[f]);
       sums[f] = c == begin ? product : sums[f] + product;
     }
   }
   for (std::int64_t f = 0; f < transform.size(); ++f) {
-    spectra.real(row)[f] = sum(sums[f].real().v);
-    spectra.imaginary(row)[f] = sum(sums[f].imag().v);
+    spectra.real(row)[f] = sum(sums[f].re);
+    spectra.imaginary(row)[f] = sum(sums[f].im);
   }
 }
 
@@ -106,8 +106,9 @@ void delayed_sum_block(const LaneTransform<T>& transform, const Buffer& memory, 
   transform(series, spectrum);
   const T *real = weights.real(task), *imaginary = weights.imaginary(task);
   for (std::int64_t f = 0; f < transform.size(); ++f) {
-    const Complex product = spectrum[f] * Complex(real[f], p.reversed ? imaginary[f] : -imaginary[f]);
-    series[f] = {product.imag(), product.real()};
+    const Complex product =
+        spectrum[f] * Complex{splat<T>(real[f]), splat<T>(p.reversed ? imaginary[f] : -imaginary[f])};
+    series[f] = {product.im, product.re};
   }
   transform(series, spectrum);
   const int left = static_cast<int>(min<std::int64_t>(columns, kLanes)), right = static_cast<int>(columns) - left;
@@ -116,8 +117,8 @@ void delayed_sum_block(const LaneTransform<T>& transform, const Buffer& memory, 
   T* out = p.out + task * p.length * p.channels + first;
   for (std::int64_t t = 0; t < p.length; ++t, out += p.channels) {
     const Complex& at = spectrum[t + 1 < p.length ? t + period : t];
-    store_first(out, at.imag().v, left);
-    if (right > 0) store_first(out + kLanes, at.real().v, right);
+    store_first(out, at.im, left);
+    if (right > 0) store_first(out + kLanes, at.re, right);
   }
 }
 
