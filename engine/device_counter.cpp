@@ -37,9 +37,7 @@ unsigned long long DeviceCounter::total_on_gpu() const {
   return on_gpu;
 }
 
-std::int64_t DeviceCounter::total() const {
-  return static_cast<std::int64_t>(std::atomic_ref(on_cpu_).load(std::memory_order_relaxed) + total_on_gpu());
-}
+std::int64_t DeviceCounter::total() const { return static_cast<std::int64_t>(read_count(on_cpu_) + total_on_gpu()); }
 
 CountScope::CountScope(DeviceCounter& counter)
     : counter_(counter), outer_(call_scopes.counts), on_gpu_before_(counter.total_on_gpu()) {
@@ -48,11 +46,11 @@ CountScope::CountScope(DeviceCounter& counter)
 
 CountScope::~CountScope() {
   call_scopes.counts = outer_;
-  std::atomic_ref(*counter_.on(Device::cpu)).fetch_add(on_cpu_, std::memory_order_relaxed);
+  add_to_count(*counter_.on(Device::cpu), on_cpu_);
 }
 
 std::int64_t CountScope::count() const {
-  const unsigned long long on_cpu = std::atomic_ref(on_cpu_).load(std::memory_order_relaxed);
+  const unsigned long long on_cpu = read_count(on_cpu_);
   return static_cast<std::int64_t>(on_cpu + counter_.total_on_gpu() - on_gpu_before_);
 }
 

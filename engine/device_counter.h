@@ -7,6 +7,15 @@
 
 namespace npzoo {
 
+/// Reads and increases a number that other threads change meanwhile, without an order among other accesses.
+/// std::atomic_ref does the same, but libc++ has it from version 19 on only.
+inline unsigned long long read_count(const unsigned long long& count) {
+  return __atomic_load_n(&count, __ATOMIC_RELAXED);
+}
+inline void add_to_count(unsigned long long& count, unsigned long long more) {
+  __atomic_fetch_add(&count, more, __ATOMIC_RELAXED);
+}
+
 /// Counts events within kernels, on the CPU and on a CUDA device. Static objects only: the device's memory is never
 /// released.
 class DeviceCounter {

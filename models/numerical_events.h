@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
 #include "npzoo/engine/device_counter.h"
@@ -24,8 +23,7 @@ struct NumericalEvents {
 /// Counts events that another process had in work of this thread, as if they had happened here.
 inline void count_events(const NumericalEvents& events) {
   const auto add = [](DeviceCounter& counter, std::int64_t count) {
-    std::atomic_ref(*counter.on(Device::cpu))
-        .fetch_add(static_cast<unsigned long long>(count), std::memory_order_relaxed);
+    add_to_count(*counter.on(Device::cpu), static_cast<unsigned long long>(count));
   };
   add(clamped_denominator_counter(), events.clamped_denominators);
   add(failed_factorisation_counter(), events.failed_factorisations);

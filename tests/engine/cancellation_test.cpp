@@ -28,7 +28,7 @@ auto after_looks(std::atomic<int>& looks, int n) {
 
 DeviceCounter counted_events("cancellation_test");
 
-void count_event() { std::atomic_ref(*counted_events.on(Device::cpu)).fetch_add(1); }
+void count_event() { add_to_count(*counted_events.on(Device::cpu), 1); }
 
 }  // namespace
 
