@@ -1,8 +1,13 @@
 #include "npzoo/engine/measure/machine.h"
 
-#include <sched.h>
 #include <sys/resource.h>
+#include <unistd.h>
+#if defined(__linux__)
+#include <sched.h>
 #include <sys/sysinfo.h>
+#elif defined(__EMSCRIPTEN__)
+#include <emscripten/heap.h>
+#endif
 
 #include <algorithm>
 #include <cmath>
@@ -64,9 +69,28 @@ double tightest(const ControlGroups& groups, const std::string& controller, doub
 }
 
 int allowed_cores() {
+#if defined(__linux__)
   cpu_set_t mask;
   if (::sched_getaffinity(0, sizeof mask, &mask) == 0) return CPU_COUNT(&mask);
-  return static_cast<int>(std::thread::hardware_concurrency());  // more cores than a mask has bits
+    // An error: more cores than a mask has bits.
+#elif defined(__EMSCRIPTEN__) && !defined(__EMSCRIPTEN_PTHREADS__)
+  return 1;
+#endif
+  return static_cast<int>(std::thread::hardware_concurrency());
+}
+
+/// Bytes of memory and swap.
+double machine_memory() {
+#if defined(__linux__)
+  struct sysinfo machine {};
+  if (::sysinfo(&machine) != 0) return kUnlimited;
+  return (static_cast<double>(machine.totalram) + static_cast<double>(machine.totalswap)) *
+         static_cast<double>(machine.mem_unit);
+#elif defined(__EMSCRIPTEN__)
+  return static_cast<double>(::emscripten_get_heap_max());
+#else
+  return static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+#endif
 }
 
 }  // namespace
@@ -79,11 +103,7 @@ int usable_cores(const ControlGroups& groups) {
 int most_threads() { return std::max(64, 4 * usable_cores()); }
 
 std::int64_t usable_memory(const ControlGroups& groups) {
-  double bytes = tightest(groups, "memory", memory_limit);
-  struct sysinfo machine {};
-  if (::sysinfo(&machine) == 0)
-    bytes = std::min(bytes, (static_cast<double>(machine.totalram) + static_cast<double>(machine.totalswap)) *
-                                static_cast<double>(machine.mem_unit));
+  double bytes = std::min(tightest(groups, "memory", memory_limit), machine_memory());
   struct rlimit space {};
   if (::getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
     bytes = std::min(bytes, static_cast<double>(space.rlim_cur));
