@@ -93,7 +93,7 @@ std::optional<std::int64_t> ForecastSource::size() const {
 }
 
 std::vector<std::int64_t> ForecastSource::starts_of(std::uint64_t index) const {
-  const auto count = std::ssize(starts_);
+  const std::int64_t count = std::ssize(starts_);
   std::vector<std::int64_t> items;
   if (options_.split == Split::training) {
     Random random(options_.seed, static_cast<std::uint64_t>(options_.split) << 56 | index);

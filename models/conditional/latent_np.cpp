@@ -102,7 +102,7 @@ std::unique_ptr<ContextState> LatentNp::do_update(const ContextState& state, con
 
 void LatentNp::tell_of_mean(ContextEncoder::Encoded& encoded, std::span<const double> counts) const {
   if (!config_.uniform_attention || !KeepAttention::on()) return;
-  const auto batch = std::ssize(counts), points = static_cast<std::int64_t>(std::ranges::max(counts));
+  const std::int64_t batch = std::ssize(counts), points = static_cast<std::int64_t>(std::ranges::max(counts));
   Tensor reading = Tensor::zeros({batch, 1, points}, DType::float64, Device::cpu);
   for (std::size_t b = 0; b < counts.size(); ++b)
     std::fill_n(reading.data<double>() + static_cast<std::int64_t>(b) * points, static_cast<std::int64_t>(counts[b]),

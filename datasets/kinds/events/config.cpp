@@ -94,7 +94,7 @@ class RecordedEventsConfig final : public EventTasks {
     const std::vector<RecordedPiece>& test = parts().test;
     const Permutation order(std::ssize(test), seed, 0);
     std::vector<EventSequence> all;
-    for (std::int64_t i = 0; i < std::min(sequences, std::ssize(test)); ++i)
+    for (std::int64_t i = 0; i < std::min<std::int64_t>(sequences, std::ssize(test)); ++i)
       all.push_back(events_of(test[static_cast<std::size_t>(order(i))]));
     return all;
   }

@@ -46,7 +46,7 @@ std::optional<std::int64_t> RecordedEvents::size() const {
 
 Batch RecordedEvents::batch(std::uint64_t index) const {
   std::vector<SequencePiece> chosen;
-  const auto count = std::ssize(pieces_);
+  const std::int64_t count = std::ssize(pieces_);
   if (options_.split == Split::training) {
     Random random(options_.seed, stream_of(options_.split, index));
     for (const std::int64_t item : items_of_batch(count, options_.batch_size, options_.seed, index)) {

@@ -135,7 +135,7 @@ class ImagesConfig final : public TaskConfig {
 
   /// One image in ten is for validation, and the others are for training.
   static ChosenImages tenth(ChosenImages all, bool validation) {
-    const auto count = std::ssize(all.items), kept_back = std::max<std::int64_t>(count / 10, 1);
+    const std::int64_t count = std::ssize(all.items), kept_back = std::max<std::int64_t>(count / 10, 1);
     const Permutation order(count, 0, 0);
     ChosenImages result{all.set, {}};
     for (std::int64_t i = 0; i < count; ++i)
@@ -145,7 +145,7 @@ class ImagesConfig final : public TaskConfig {
 
   /// One image in ten is for validation, another one for tests, and the others are for training.
   static ChosenImages tenths(ChosenImages all, Split split) {
-    const auto count = std::ssize(all.items), each = std::max<std::int64_t>(count / 10, 1);
+    const std::int64_t count = std::ssize(all.items), each = std::max<std::int64_t>(count / 10, 1);
     const Permutation order(count, 0, 0);
     ChosenImages result{all.set, {}};
     for (std::int64_t i = 0; i < count; ++i) {

@@ -51,7 +51,7 @@ void split_single(std::vector<std::pair<std::string, std::vector<std::int64_t>>>
   if (groups.size() != 1) return;
   const std::vector<std::int64_t> rows = std::move(groups[0].second);
   groups.clear();
-  const auto count = std::ssize(rows), blocks = std::clamp(count / points, kFewestBlocks, kMostBlocks);
+  const std::int64_t count = std::ssize(rows), blocks = std::clamp(count / points, kFewestBlocks, kMostBlocks);
   for (std::int64_t b = 0; b < blocks; ++b)
     groups.emplace_back("block " + std::to_string(b + 1),
                         std::vector(rows.begin() + count * b / blocks, rows.begin() + count * (b + 1) / blocks));

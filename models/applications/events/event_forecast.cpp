@@ -170,7 +170,7 @@ void check_reach(const std::vector<EventSequence>& paths, std::int64_t all, std:
 
 /// Returns the events after the first `events` ones, and the end.
 EventSequence behind(EventSequence path, std::int64_t events, double end) {
-  const auto last = std::ranges::upper_bound(path.times, end) - path.times.begin();
+  const std::int64_t last = std::ranges::upper_bound(path.times, end) - path.times.begin();
   return {{path.times.begin() + events, path.times.begin() + std::max(last, events)},
           {path.marks.begin() + events, path.marks.begin() + std::max(last, events)},
           end};

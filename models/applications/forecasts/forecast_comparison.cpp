@@ -31,7 +31,7 @@ class ComparedWindows {
     for (const Split part : unseen)
       for (const std::int64_t start : window_starts(*data_, rules_, part))
         if (series().known[static_cast<std::size_t>(start + rules_.context - 1)]) all.push_back(start + rules_.context);
-    const auto count = std::min(std::ssize(all), most);
+    const std::int64_t count = std::min<std::int64_t>(std::ssize(all), most);
     for (std::int64_t i = 0; i < count; ++i)
       origins_.push_back(all[static_cast<std::size_t>(count > 1 ? i * (std::ssize(all) - 1) / (count - 1) : 0)]);
     season_ = season_of(series());

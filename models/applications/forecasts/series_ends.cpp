@@ -134,7 +134,7 @@ std::vector<Part> parts_of(const SeriesEnd& end, std::size_t number) {
         .series = number, .y = {}, .truth = {}, .horizon = hidden, .periods = {}, .takes_logarithms = end.logarithms};
     while (size > 0 && std::isnan(y[static_cast<std::size_t>(size - 1)])) --size;
     part.y.assign(y.begin(), y.begin() + size);
-    part.truth.assign(y.begin() + size, y.begin() + std::min(size + hidden, std::ssize(y)));
+    part.truth.assign(y.begin() + size, y.begin() + std::min<std::int64_t>(size + hidden, std::ssize(y)));
     part.horizon = std::ssize(part.truth);
     const auto known = std::ranges::count_if(part.y, [](double v) { return !std::isnan(v); });
     if (known < kFewest / 2) break;

@@ -233,7 +233,7 @@ Context padded_context(std::span<const std::size_t> members, const std::vector<S
 
 /// Rows of `v` from `begin` on, at most `count`.
 std::span<const double> part(const std::vector<double>& v, std::int64_t begin, std::int64_t count, std::int64_t width) {
-  const auto size = std::ssize(v), from = std::min(begin * width, size);
+  const std::int64_t size = std::ssize(v), from = std::min(begin * width, size);
   return std::span(v).subspan(static_cast<std::size_t>(from),
                               static_cast<std::size_t>(std::min(count * width, size - from)));
 }
