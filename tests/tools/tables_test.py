@@ -323,8 +323,9 @@ def refused():
     yield "day,rate\n2020-01-01,2\n,3\n2020-01-03,\n", '[{}:3] column "day" is empty, expected a date', NAMED
     yield "day,rate\n1,2020-01-01\n2,\n", '[predict] {}: column "rate" holds dates, expected numbers to predict', NAMED
     # Columns.
-    nothing = "[columns] {} has no column of numbers with some missing, expected rows to fill and --values, or --targets"
+    nothing = "[predict] {} has no rows, expected observed points"
     yield "day,rate\n", nothing, ()
+    yield "day,rate\n", nothing, NAMED
     yield "day,rate\n1,\n2,\n", '[columns] {} has no value in "rate", expected some rows with one', ()
     yield "day,rate\n1,\n2,\n", '[predict] {} has no value in "rate", expected some rows with one', NAMED
     yield "sep=|\nday|rate\n1|2\n", '[{}:1] names the separator "|", expected ",", ";" or a tab', ()

@@ -219,7 +219,6 @@ void add_rows(FillTables& tables, const AddedRows& rows) {
         "covariates: "
         "--targets FILE",
         flag, fmt::join(tables.columns.covariates, ", "));
-  check(tables.table.rows() > 0, "[predict] {} has no rows, expected observed points", tables.table.format().name());
   if (rows.horizon > 0) return add_following(tables, rows.horizon);
   if (rows.absent) return add_absent(tables);
   add_grid(tables, rows.grid);

@@ -248,6 +248,7 @@ FillData FillTables::data() const {
 
 FillTables read_fill_tables(TablesToFill tables) {
   return with_errors([&] {
+    check(tables.table.rows() > 0, "[predict] {} has no rows, expected observed points", tables.table.format().name());
     const bool pooled = complete_names(tables.table, tables.columns);
     const bool rows_alone = take_no_input(tables, tables.columns);
     take_words_as_covariates(tables.table, tables.columns);

@@ -194,6 +194,7 @@ std::vector<Warning> calendar_warnings(const SeriesOfCalendar& series, const Tab
   ClosedRows behind, inside;
   const RegularSeries* first_moved = nullptr;
   for (const RegularSeries& s : series.regular) {
+    if (s.behind.empty() && s.inside.empty()) continue;  // nothing is asked of it
     averaged += s.averaged;
     moved += s.moved;
     if (s.moved > 0 && !first_moved) first_moved = &s;
