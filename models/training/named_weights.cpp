@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <fstream>
 #include <iterator>
 #include <map>
 #include <sstream>
@@ -19,6 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kExtension[] = ".safetensors";
+/// In a folder of weights: what has the others, and their names, a line each. tools/package/split_wheel.py writes it.
+constexpr char kElsewhere[] = "elsewhere.txt";
 constexpr std::array kDefaultOfInputs = {"kriging-tnp:npzoo/any-1d", "kriging-tnp:npzoo/any-2d",
                                          "kriging-tnp:npzoo/any-3d"};
 
@@ -121,9 +124,23 @@ std::optional<NamedWeights> weights_named(const std::string& name) {
   return {};
 }
 
+void refuse_weights_elsewhere(const std::string& name) {
+  for (const fs::path& folder : weights_folders()) {
+    std::ifstream file(folder / kElsewhere);
+    std::string holder;
+    std::getline(file, holder);
+    for (std::string line; std::getline(file, line);)
+      check(line != name && !line.ends_with(":" + name),
+            "[weights] '{}' is not in this package, expected {} installed beside it, or NPZOO_WEIGHTS to name the folder "
+            "weights of the sources",
+            name, holder);
+  }
+}
+
 fs::path find_weights(const std::string& name_or_path) {
   if (is_file(name_or_path) || name_or_path.ends_with(kExtension)) return name_or_path;
   if (const auto found = weights_named(name_or_path)) return found->path;
+  refuse_weights_elsewhere(name_or_path);
   const fs::path checkpoint = fs::path(name_or_path) / "checkpoint.safetensors";
   check(!is_file(checkpoint), "[weights] {} is the folder of a training, expected its file {}", name_or_path,
         checkpoint.string());

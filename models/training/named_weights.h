@@ -28,6 +28,10 @@ std::vector<NamedWeights> named_weights();
 /// Returns the weights of this name, MODEL:PROTOCOL. PROTOCOL alone is enough if it has one set of weights.
 std::optional<NamedWeights> weights_named(const std::string& name);
 
+/// Throws Error with the package to install, if these weights belong to npzoo but were left out of the package that is
+/// installed.
+void refuse_weights_elsewhere(const std::string& name);
+
 /// Returns the file of weights for a path or a name. A file of that name in the working folder comes first. A path that
 /// is no file is returned unchanged. Throws Error, with the names most like it, for an unknown name.
 std::filesystem::path find_weights(const std::string& name_or_path);

@@ -87,6 +87,19 @@ TEST_CASE("weights: the message about an unknown name suggests near names and th
   CHECK(message.ends_with("? (npzoo list weights shows all)"));
 }
 
+TEST_CASE("weights: the message about names that another package holds says which one") {
+  const Store store{"npzoo/any-1d/kriging-tnp.safetensors", "tnp/wheel/cnp.safetensors"};
+  std::ofstream(store.path() + "elsewhere.txt") << "w-0.1.whl\nelse-a:one\nelse-b:one/two\ncnp:tnp/wheel\n";
+  for (const std::string name : {"else-a:one", "else-b:one/two", "one/two"})
+    CHECK(error_of([&] { find_weights(name); }) == "[weights] '" + name +
+                                                       "' is not in this package, expected w-0.1.whl installed beside "
+                                                       "it, or NPZOO_WEIGHTS to name the folder weights of the sources");
+  // What is there is found, whatever the list says, and other names are unknown as before.
+  CHECK(find_weights("cnp:tnp/wheel") == fs::path(store.path()) / "tnp/wheel/cnp.safetensors");
+  CHECK(error_of([] { find_weights("else-c:one"); }).starts_with("[weights] there is no file and there are no weights"));
+  CHECK_FALSE(error_of([] { find_weights("w-0.1.whl"); }).find("installed beside") != std::string::npos);
+}
+
 TEST_CASE("weights: those that come with npzoo load, are float32, finite and small") {
   std::uintmax_t bytes = 0;
   for (const NamedWeights& weights : named_weights()) {

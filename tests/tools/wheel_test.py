@@ -18,6 +18,9 @@ case "$*" in
     echo "$*" >"$LOG"
     while [ "$1" != -w ]; do shift; done
     mkdir "$2"; touch "$2/npzoo-1-linux.whl" ;;
+  *split_wheel.py*)
+    [ -e "$2" ] || exit 1
+    mkdir "$3"; for name in npzoo-1-manylinux.whl npzoo_weights-1-any.whl; do touch "$3/$name"; echo "$3/$name"; done ;;
   *) echo "python $*" >&2; exit 1 ;;
 esac
 """
@@ -36,15 +39,18 @@ def main():
             (here / program).write_text(text)
             (here / program).chmod(0o755)
         (here / "out").mkdir()
-        (here / "out/npzoo-0-manylinux.whl").touch()  # an older one
+        for old in ("npzoo-0-manylinux.whl", "npzoo_weights-0-any.whl"):
+            (here / "out" / old).touch()
         done = subprocess.run([script, "out", "-Csetup-args=-Disas=native"], cwd=here, text=True, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, env={**os.environ, "PYTHON": here / "python3", "LOG": here / "log"})
-        if done.returncode != 0 or done.stdout != f"{here.resolve()}/out/npzoo-1-manylinux.whl\n" or "noise of" not in done.stderr:
-            sys.exit(f"exit status {done.returncode}, {done.stdout!r}, {done.stderr!r}, expected the wheel's path on standard output")
+        expected = "".join(f"{here.resolve()}/out/{wheel}\n" for wheel in ("npzoo_weights-1-any.whl", "npzoo-1-manylinux.whl"))
+        if done.returncode != 0 or done.stdout != expected or "noise of" not in done.stderr:
+            sys.exit(f"exit status {done.returncode}, {done.stdout!r}, {done.stderr!r}, expected {expected!r} on standard output")
         if " -Csetup-args=-Disas=native " not in (log := (here / "log").read_text()):
             sys.exit(f"pip {log}, expected the option")
-        if not (here / "out/npzoo-1-manylinux.whl").exists():
-            sys.exit("the wheel is not in its folder")
+        found = sorted(path.name for path in (here / "out").iterdir())
+        if found != ["npzoo-0-manylinux.whl", "npzoo-1-manylinux.whl", "npzoo_weights-0-any.whl", "npzoo_weights-1-any.whl"]:
+            sys.exit(f"{found} in the folder, expected both wheels beside the older ones")
     return 0
 
 

@@ -200,7 +200,8 @@ def train(npzoo):
 def stream(npzoo):
     (npzoo.folder / "observed.csv").write_text("x,y\n" + "".join(f"{i / 10 - 2},{math.sin(i / 5):.3f}\n" for i in range(40)))
     (npzoo.folder / "where.csv").write_text("x\n-1\n0\n1\n")
-    npzoo("stream --checkpoint cnp:tnp/gp-rbf --context observed.csv --targets where.csv --out answers.csv")
+    npzoo("train --protocol quick/gp1d --model cnp --steps 2 --batch 2 --out streamed")
+    npzoo("stream --checkpoint streamed/checkpoint.safetensors --context observed.csv --targets where.csv --out answers.csv")
     expect(len(npzoo.table("answers.csv")) == 3, "answers of a stream")
 
 

@@ -55,6 +55,7 @@ std::filesystem::path weights_file(const std::string& name) {
   std::error_code error;
   if (std::filesystem::exists(name, error) || weights_named(name) || name.ends_with(".safetensors"))
     return find_weights(name);
+  refuse_weights_elsewhere(name);
   std::vector<std::string> known = protocol_names();
   for (const NamedWeights& weights : named_weights()) known.push_back(weights.name);
   for (const ModelInfo& model : models()) known.emplace_back(model.name);
