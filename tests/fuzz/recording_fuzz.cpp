@@ -13,6 +13,7 @@
 #include <string>
 
 #include "npzoo/engine/error.h"
+#include "npzoo/engine/io/own_file.h"
 #include "npzoo/engine/io/safetensors.h"
 #include "npzoo/engine/parallel.h"
 #include "npzoo/models/parity/parity.h"
@@ -29,13 +30,18 @@ constexpr const char* kNames[] = {"dl4bi-cnp.a",     "tnp-a.a",     "autoformer.
                                   "bnp.a",           "dl4bi-bnp.b", "dl4bi-tnp-nd.b",     "tnp-nd.c",
                                   "dl4bi-convcnp.a", "lbanp.a",     "taylorformer-tnp.b", "dl4bi-tnp-kr-fast.a"};
 
+/// The folder of recordings: that of the sources, or the one beside the fuzzer.
+std::filesystem::path golden() {
+  const std::filesystem::path folder = NPZOO_GOLDEN;
+  return std::filesystem::is_directory(folder) ? folder : npzoo::own_file().parent_path() / "golden";
+}
+
 /// Recordings of the tests, with one update instead of ten.
 Files small_files() {
   npzoo::set_threads(1);
   Files files;
   for (const char* name : kNames) {
-    npzoo::TensorFile file =
-        npzoo::load_safetensors(std::filesystem::path(NPZOO_GOLDEN) / (std::string(name) + ".safetensors"));
+    npzoo::TensorFile file = npzoo::load_safetensors(golden() / (std::string(name) + ".safetensors"));
     for (const char* losses : {"adam.losses", "yogi.losses"})
       if (const auto all = file.tensors.find(losses); all != file.tensors.end())
         all->second = npzoo::slice(all->second, 0, 0, 1).clone();

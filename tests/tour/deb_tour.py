@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """The tour in a fresh Debian that has the Debian package and no compiler: deb_tour.py DEB_SCRIPT BUILD
-
-Needs root, mmdebstrap and Debian's packages; else the test is skipped."""
+or deb_tour.py PACKAGE, a file. Needs root, mmdebstrap and Debian's packages; else the test is skipped."""
 
 import os
 import pathlib
@@ -29,15 +28,15 @@ def release():
 
 
 def main():
-    script, build = map(os.path.abspath, sys.argv[1:])
+    what, *build = map(os.path.abspath, sys.argv[1:])
     missing = [name for name in NEEDED if not shutil.which(name)]
     if missing or os.geteuid() != 0 or not release():
         print(f"skipped: needs Debian, root and {', '.join(NEEDED)}; not found: {', '.join(missing) or 'none'}")
         return 77
     with tempfile.TemporaryDirectory(prefix="npzoo-") as name:
         here = pathlib.Path(name)
-        package = run(script, build, cwd=here).splitlines()
-        (package,) = [line for line in package if line.endswith(".deb") and "/npzoo_" in line]
+        lines = run(what, *build, cwd=here).splitlines() if build else [what]
+        (package,) = [line for line in lines if line.endswith(".deb") and "/npzoo_" in line]
         root = here / "root"
         run("mmdebstrap", "--quiet", "--variant=apt", "--skip=cleanup/apt", release(), root)
         shutil.copy(package, root / "tmp/npzoo.deb")
