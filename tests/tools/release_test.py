@@ -15,7 +15,7 @@ COPIED = ["tools/release.sh", "tools/package/versions.py", "tools/package/conda-
           "tools/package/vcpkg/vcpkg.json", "docs/reference/versions.md", "meson.build", "CITATION.cff", "CHANGELOG.md"]
 STAND_INS = {
     # ENVIRONMENT is made by the stand-in for python3 below.
-    "tools/wheel.sh": 'test -n "$ENVIRONMENT" && case "$2" in *build-dir=*objects) ;; *) exit 1 ;; esac\n'
+    "tools/wheel.sh": 'test -n "$ENVIRONMENT" && case "$2" in *build-dir=*/build-release) ;; *) exit 1 ;; esac\n'
                       'head -c "${WHEEL_BYTES:-1000}" /dev/zero >"$1/npzoo-$V-cp310-abi3-linux.whl"; echo w >"$1/npzoo_weights-$V-py3-none-any.whl"',
     "tools/deb.sh": 'for name in npzoo libnpzoo-dev; do echo $name >"${name}_${V}_$(dpkg --print-architecture).deb"; done',
     "tools/docs.sh": 'mkdir -p "$1/docs/html" && echo page >"$1/docs/html/index.html"',
