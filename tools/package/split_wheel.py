@@ -15,7 +15,7 @@ import sys
 import zipfile
 
 # The defaults of commands, and the first examples of the documentation.
-KEPT = ("npzoo", "events", "quick")
+KEPT = ("npzoo", "quick")
 WEIGHTS = "npzoo/share/npzoo/weights/"
 ELSEWHERE = WEIGHTS + "elsewhere.txt"  # models/training/named_weights.cpp reads it
 ENDS = (".safetensors", ".card.md")
