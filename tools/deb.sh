@@ -35,6 +35,7 @@ prefix=$(find "$work/all" -type d -name bin -printf '%h\n' -quit)
 mkdir -p "$program/DEBIAN" "$library/DEBIAN" "$library/usr/lib"
 mv "$prefix" "$program/usr"
 usr=$program/usr
+rm -rf "$usr"/lib*/python3*  # pip installs the Python package
 pc=$(find "$usr" -name npzoo.pc)
 sed -i 's|^prefix=.*|prefix=/usr|' "$pc"
 libdir=$(realpath --relative-to="$usr" "$(dirname "$(dirname "$pc")")")

@@ -25,7 +25,7 @@ fi
 printf 'wheel: building (minutes)\n' >&2
 python -m pip wheel --quiet --no-deps -w "$work/built" --config-settings=setup-args=-Dpython_archive=static "$@" "$root" >&2
 # CUDA's libraries are loaded where a GPU is used.
-auditwheel repair --exclude 'libcu*' -w "$work/repaired" "$work"/built/npzoo-*.whl >&2
+auditwheel repair --strip --exclude 'libcu*' -w "$work/repaired" "$work"/built/npzoo-*.whl >&2
 mapfile -t wheels < <(python "$root/tools/package/split_wheel.py" "$work"/repaired/npzoo-*.whl "$work/split")
 [ ${#wheels[@]} -eq 2 ] || exit 1  # split_wheel.py has said why
 mkdir -p "$folder"

@@ -48,14 +48,18 @@ int main(void) { return npzoo_last_error() == 0; }
 
 
 def check_files(build, files):
-    """Each installed file is in one of the packages, and in one alone."""
+    """Each installed file is in one of the packages, and in one alone. The Python package is in none."""
     introspected = json.loads(output("meson", "introspect", "--installed", "--buildoptions", build))
     (prefix,) = (option["value"] for option in introspected["buildoptions"] if option["name"] == "prefix")
     everything = files["npzoo"] | files["libnpzoo-dev"]
     if both := files["npzoo"] & files["libnpzoo-dev"]:
         sys.exit(f"in both packages: {sorted(both)}")
+    if python := sorted(file for file in everything if "-packages/" in file):
+        sys.exit(f"{python[0]} is in a package, expected no part of the Python package")
     for path in introspected["installed"].values():
         path = "/usr" + path.removeprefix(prefix)
+        if re.search(r"/python3[^/]*/(site|dist)-packages/", path):
+            continue
         if path not in everything and path + ".gz" not in everything and not any(file.startswith(path + "/") for file in everything):
             sys.exit(f"{path} is installed, but in none of the packages")
 
