@@ -37,7 +37,9 @@ def of_meson():
     """Names of the dependencies and folders of the headers that meson.build looks for."""
     text = (ROOT / "meson.build").read_text()
     headers = re.search(r"headers_alone = \[(.*?)\]", text, re.DOTALL)[1]
-    found = set(re.findall(r"\bdependency\('([^']*)'", text)) | {name.split("/")[0] for name in re.findall(r"'([^']+)'", headers)}
+    of_files = re.search(r"feature_libraries = \{(.*?)\}", text, re.DOTALL)[1]
+    libraries = {name for names in re.findall(r"\[(.*?)\]", of_files) for name in re.findall(r"'([^']+)'", names)}
+    found = libraries | set(re.findall(r"\bdependency\('([^']*)'", text)) | {name.split("/")[0] for name in re.findall(r"'([^']+)'", headers)}
     return found - OPTIONAL
 
 
