@@ -1,18 +1,16 @@
 #include <algorithm>
 #include <cmath>
-#include <exception>
 #include <limits>
 #include <memory>
-#include <new>
 #include <optional>
 #include <string>
 
-#include "npzoo/engine/boundary.h"
 #include "npzoo/engine/config.h"
 #include "npzoo/engine/error.h"
-#include "npzoo/engine/memory.h"
+#include "npzoo/engine/parallel.h"
 #include "npzoo/engine/tape.h"
 #include "npzoo/models/applications/tables/fill.h"
+#include "npzoo/models/c_calls.h"
 #include "npzoo/models/linearised_prediction.h"
 #include "npzoo/models/training/named_weights.h"
 #include "npzoo/npzoo.h"
@@ -32,36 +30,6 @@ namespace npzoo {
 namespace {
 
 thread_local std::string last_error;
-
-npzoo_status failure(npzoo_status status, const char* text) noexcept {
-  try {
-    last_error = text;
-  } catch (...) {
-    last_error.clear();
-  }
-  return status;
-}
-
-/// Runs `f` and turns what it throws into a status.
-template <class F>
-npzoo_status guarded(F&& f) noexcept {
-  try {
-    with_errors(f);
-    return NPZOO_OK;
-  } catch (const OutOfMemory& e) {
-    return failure(NPZOO_OUT_OF_MEMORY, e.what());
-  } catch (const Error& e) {
-    return failure(NPZOO_INVALID_INPUT, e.what());
-  } catch (const std::exception& e) {
-    return failure(NPZOO_INTERNAL, e.what());
-  } catch (...) {
-    return failure(NPZOO_INTERNAL, "[c] an unknown exception");
-  }
-}
-
-void check_given(const void* pointer, const char* what) {
-  check(pointer != nullptr, "[c] {} is NULL, expected an address", what);
-}
 
 Tensor tensor_of(const double* values, const char* what, const Shape& shape) {
   for (const std::int64_t extent : shape) check(extent >= 0, "[c] {} of shape {} found, expected counts", what, shape);
@@ -124,12 +92,25 @@ void write_figures(const FillResult& result, double* mean, double* std, double* 
 
 }  // namespace
 
+npzoo_status c_failure(npzoo_status status, const char* text) noexcept {
+  try {
+    last_error = text;
+  } catch (...) {
+    last_error.clear();
+  }
+  return status;
+}
+
 // C linkage makes these the global functions of the header.
 extern "C" {
 
 int32_t npzoo_api_version(void) { return NPZOO_API_VERSION; }
 const char* npzoo_version(void) { return kVersion; }
 const char* npzoo_last_error(void) { return last_error.c_str(); }
+
+npzoo_status npzoo_set_threads(int32_t threads) {
+  return guarded([&] { set_threads(threads); });
+}
 
 npzoo_status npzoo_load(const char* weights, npzoo_model** model) {
   return guarded([&] {

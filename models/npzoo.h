@@ -15,12 +15,13 @@
 extern "C" {
 #endif
 
-#define NPZOO_API_VERSION 1
+#define NPZOO_API_VERSION 2
 
 typedef enum {
   NPZOO_OK = 0,
   NPZOO_INVALID_INPUT = 1, /* an argument, a file or data that npzoo cannot use */
   NPZOO_OUT_OF_MEMORY = 2,
+  NPZOO_INTERRUPTED = 3, /* the caller's function asked to stop (from version 2 on) */
   NPZOO_INTERNAL = 4
 } npzoo_status;
 
@@ -33,6 +34,8 @@ int32_t npzoo_api_version(void);
 const char* npzoo_version(void);
 /* The failure of this thread's last call that failed; "" if none has. Valid until the thread's next call. */
 const char* npzoo_last_error(void);
+/* Sets the number of threads that calls use; 0: one for each processor (from version 2 on). */
+npzoo_status npzoo_set_threads(int32_t threads);
 
 /* Loads weights by their name, such as "npzoo/any-1d", or from a file. */
 npzoo_status npzoo_load(const char* weights, npzoo_model** model);
@@ -80,6 +83,64 @@ typedef struct {
  * NaN. */
 npzoo_status npzoo_fill(const npzoo_model* model, const npzoo_table* table, double* mean, double* std,
                         double* quantiles);
+
+/* From version 2 on: tables with names, dates and text, by the rules of `npzoo predict`. */
+
+typedef struct npzoo_frame npzoo_frame;       /* a table of named columns */
+typedef struct npzoo_question npzoo_question; /* a table, and what to predict of it */
+typedef struct npzoo_answer npzoo_answer;
+
+/* Makes a table without columns. Messages call it `name` and count its rows from 1. */
+npzoo_status npzoo_new_frame(const char* name, int64_t rows, npzoo_frame** frame);
+void npzoo_free_frame(npzoo_frame* frame);
+/* Add a column of `rows` cells. Numbers are never read as dates, and NaN is missing. Times are seconds since
+ * 1970-01-01T00:00, of UTC if `zoned` is not 0, else as a clock on the wall shows them; years 1 to 9999, to the
+ * microsecond. Texts are UTF-8, NULL is missing, and they are read as the cells of a file: dates in any notation are
+ * dates, and numbers are numbers. */
+npzoo_status npzoo_add_numbers(npzoo_frame* frame, const char* name, const double* numbers);
+npzoo_status npzoo_add_times(npzoo_frame* frame, const char* name, const double* seconds, int32_t zoned);
+npzoo_status npzoo_add_texts(npzoo_frame* frame, const char* name, const char* const* texts);
+
+/* Asks about a table, which is copied. Fills its gaps unless npzoo_set or npzoo_set_targets name other rows. */
+npzoo_status npzoo_new_question(const npzoo_frame* table, npzoo_question** question);
+void npzoo_free_question(npzoo_question* question);
+/* Sets an option, which has the name of a flag of `npzoo predict` without the hyphens in front:
+ * - inputs, values, covariates, quantiles, missing, period: the value is added to a list;
+ * - group, checkpoint, model, kernel, transform, bounds, dates, ends, horizon, grid, samples, neighbours: a text;
+ * - lonlat, linear-mean, counts, columns-apart, add-rows, no-standardise, no-turn: "yes" or "no";
+ * - seed: a number, of what is random (default: the seed of the training). */
+npzoo_status npzoo_set(npzoo_question* question, const char* option, const char* value);
+/* Predicts at the rows of this table, which is copied. */
+npzoo_status npzoo_set_targets(npzoo_question* question, const npzoo_frame* targets);
+
+/* Returns not 0 to stop a call. Called by the thread of the call, at most a hundred times a second. */
+typedef int32_t (*npzoo_stop)(void* context);
+/* Answers. `stop` may be NULL; after it has returned not 0 the status is NPZOO_INTERRUPTED. */
+npzoo_status npzoo_ask(const npzoo_question* question, npzoo_stop stop, void* context, npzoo_answer** answer);
+void npzoo_free_answer(npzoo_answer* answer);
+
+/* Number of places that were predicted: rows of the table, of the targets, or added ones. */
+int64_t npzoo_places(const npzoo_answer* answer);
+typedef enum {
+  NPZOO_INPUT_NAMES = 0,
+  NPZOO_VALUE_NAMES = 1,
+  NPZOO_GROUP_NAMES = 2, /* in the order of their numbers; none without groups */
+  NPZOO_COVARIATE_NAMES = 3,
+  NPZOO_WARNINGS = 4, /* reasons to doubt figures */
+  NPZOO_FACTS = 5,    /* how the table was understood, and how figures were computed */
+  NPZOO_WEIGHTS = 6   /* the name of the weights, or of the method */
+} npzoo_texts;
+int64_t npzoo_count(const npzoo_answer* answer, npzoo_texts kind);
+/* NULL if there is no such text. Valid as long as the answer. */
+const char* npzoo_text(const npzoo_answer* answer, npzoo_texts kind, int64_t index);
+typedef enum { NPZOO_MEANS = 0, NPZOO_STDS = 1, NPZOO_QUANTILES = 2, NPZOO_SAMPLES = 3 } npzoo_figures;
+/* Numbers of each place for one value column: one, or as many as there are quantiles or samples, place by place. They
+ * are NaN at places without a finite prediction. */
+npzoo_status npzoo_get_figures(const npzoo_answer* answer, npzoo_figures kind, int64_t value, double* figures);
+/* An input at each place: numbers or, if `*is_time` is set to 1, seconds as in npzoo_add_times. */
+npzoo_status npzoo_get_places(const npzoo_answer* answer, int64_t input, double* places, int32_t* is_time);
+/* The number of the group of each place, 0 without groups. */
+npzoo_status npzoo_get_groups(const npzoo_answer* answer, int64_t* groups);
 
 #ifdef __cplusplus
 }

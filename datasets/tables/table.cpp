@@ -84,6 +84,29 @@ Table Table::of_column(const std::string& name, std::span<const std::string> cel
   return table;
 }
 
+Table Table::of_cells(const std::string& name, std::span<const std::string> header,
+                      std::span<const std::vector<std::string>> columns, const CellRules& rules) {
+  check(!columns.empty(), "[{}] has no columns", name);
+  std::string names;
+  for (const std::string& column : header) names += (names.empty() ? "" : ",") + quoted(column);
+  Table table(TableFormat(name, 0, names, ','));
+  table.rules_ = rules;
+  table.first_line_ = 1;
+  for (std::size_t row = 0; row < columns[0].size(); ++row) {
+    poll_row(static_cast<std::int64_t>(row));
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      const std::string& cell = columns[c][row];
+      if (c > 0) table.text_ += ',';
+      if (cell.find_first_of(",\"\r\n") == std::string::npos)
+        table.text_ += cell;
+      else
+        table.text_ += quoted(cell);
+    }
+    table.begins_.push_back(table.text_.size());
+  }
+  return table;
+}
+
 Table Table::of_lines(const Table& like, const std::string& name, std::string_view header,
                       std::span<const std::string> lines) {
   constexpr std::int64_t kHeaderLine = 1;

@@ -47,6 +47,11 @@ class Table {
   /// `[row:2] column "day" …`.
   static Table of_column(const std::string& name, std::span<const std::string> cells, const CellRules& rules = {});
 
+  /// A table of these columns, with as many cells each; an empty cell is missing. Messages call it `name` and count
+  /// rows from 1 on.
+  static Table of_cells(const std::string& name, std::span<const std::string> header,
+                        std::span<const std::vector<std::string>> columns, const CellRules& rules);
+
   /// A table of these lines, written as the file of `like` is, and called `name` in messages.
   static Table of_lines(const Table& like, const std::string& name, std::string_view header,
                         std::span<const std::string> lines);
