@@ -3,11 +3,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <initializer_list>
 #include <string>
 
+#include "npzoo/engine/io/parse_number.h"
 #include "npzoo/models/c_calls.h"
 #include "npzoo/models/c_question.h"
 
@@ -17,7 +17,7 @@ namespace {
 
 double real_of(const std::string& option, const std::string& text) {
   double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const auto [end, error] = parse_number(text, value);
   check(error == std::errc() && end == text.data() + text.size() && std::isfinite(value),
         "--{} '{}' found, expected a number", option, text);
   return value;
@@ -26,7 +26,7 @@ double real_of(const std::string& option, const std::string& text) {
 template <class T>
 T whole_of(const std::string& option, const std::string& text, T least) {
   T value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const auto [end, error] = parse_number(text, value);
   check(error == std::errc() && end == text.data() + text.size() && value >= least,
         "--{} '{}' found, expected a whole number from {} on", option, text, least);
   return value;

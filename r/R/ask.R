@@ -11,9 +11,10 @@ R_TERMS <- c(
   "--bounds LOW,HIGH" = "bounds = c(LOW, HIGH)",
   "--bounds (-?[0-9]+(?:\\.[0-9]+)?)" = "bounds = c(\\1, NA)",
   "--(transform|dates|ends|model) (none|log|sqrt|logit|auto|dmy|mdy|ymd|combined|weights|gp)\\b" = "\\1 = \"\\2\"",
+  "--(group|inputs|values|covariates|date) ([^ ,;.]+),([^ ,;.]+)(?=[;,.]|$)" = "\\1 = c(\"\\2\", \"\\3\")",
+  "--(group|inputs|values|covariates|date) ([^ ,;.]+)(?=[;,.]|$)" = "\\1 = \"\\2\"",
   "--inputs none\\b" = "inputs = \"none\"",
-  "--group none\\b" = "group = \"none\"",
-  "--horizon ([0-9]+)" = "h = \\1",
+  "--horizon ([0-9]+)" = "np_forecast(data, h = \\1)",
   "--horizon" = "h",
   "--missing (-?[0-9][^ ,;]*)" = "missing = \\1",
   "--missing ([^ ,;'\"]+)" = "missing = \"\\1\"",
@@ -26,6 +27,7 @@ R_TERMS <- c(
   "--checkpoint\\b" = "weights",
   "--targets\\b" = "newdata",
   "(^|[ ('\"])--([a-z])" = "\\1\\2",
+  "\\bline ([0-9]+)" = "row \\1",
   "\\[([a-z]+):[0]\\]" = "[\\1]",
   "\\[([a-z]+):([0-9]+)\\]" = "[\\1, row \\2]")
 
@@ -88,7 +90,8 @@ common_options <- function(samples = NULL, seed = NULL, bounds = NULL, counts = 
        "no-standardise" = if (is.null(standardise)) NULL else !standardise, "no-turn" = if (is.null(turn)) NULL else !turn)
 }
 
-# The answer of the library as a list, with quantiles and samples as matrices of a row for each place.
+# The answer of the library as a list, with quantiles and samples as matrices of a row for each place. Gives its warnings,
+# except for those in `quiet`, which were given before.
 ask <- function(data, options, newdata = NULL, quantiles = numeric(), quiet = character()) {
   if (nrow(data) == 0L) fail("[data] found no rows, expected observed values")
   options$quantiles <- if (length(quantiles)) quantiles
@@ -103,7 +106,7 @@ ask <- function(data, options, newdata = NULL, quantiles = numeric(), quiet = ch
   result$samples <- lapply(result$samples, as_rows, columns = samples)
   result$facts <- in_r_terms(result$facts)
   result$warnings <- in_r_terms(result$warnings)
-  for (text in result$warnings) if (!any(vapply(quiet, grepl, NA, x = text))) warn(text)
+  for (text in setdiff(result$warnings, quiet)) warn(text)
   result
 }
 

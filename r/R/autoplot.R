@@ -14,7 +14,7 @@ gg_lines <- function(panels, ...) {
     ggplot2::geom_line(ggplot2::aes(y = .data$mean), colour = BAND) +
     ggplot2::geom_point(ggplot2::aes(y = .data$y), data = panels$observed, size = 0.8) +
     ggplot2::labs(x = panels$input, y = if (length(panels$panels) == 1L) panels$panels else NULL)
-  if (length(panels$panels) > 1L) picture <- picture + ggplot2::facet_wrap(ggplot2::vars(.data$panel), scales = "free_y")
+  if (length(panels$panels) > 1L) picture <- picture + ggplot2::facet_wrap(~panel, scales = "free_y")
   picture
 }
 
@@ -22,9 +22,10 @@ gg_map <- function(x, figure = "mean", ...) {
   .data <- ggplot2::.data
   map <- map_panels(x)
   inputs <- map$facts$inputs
+  is_grid <- !is.null(map$facts$grid)
+  if (is_grid) map[c("x", "y")] <- list(even(map$x), even(map$y))
   long <- do.call(rbind, lapply(map$facts$values, function(value)
     data.frame(value = value, x = map$x, y = map$y, figure = map$table[[paste(figure, value, sep = "_")]])))
-  is_grid <- !is.null(map$facts$grid)
   layer <- if (is_grid) ggplot2::geom_raster(ggplot2::aes(fill = .data$figure)) else ggplot2::geom_point(ggplot2::aes(colour = .data$figure))
   scale <- if (is_grid) ggplot2::scale_fill_viridis_c(name = figure) else ggplot2::scale_colour_viridis_c(name = figure)
   picture <- ggplot2::ggplot(long, ggplot2::aes(x = .data$x, y = .data$y)) + layer + scale +
@@ -35,6 +36,12 @@ gg_map <- function(x, figure = "mean", ...) {
     picture <- picture + ggplot2::geom_point(data = places, shape = 3, size = 0.8)
   }
   picture <- picture + if (isTRUE(map$facts$lonlat)) ggplot2::coord_quickmap() else ggplot2::coord_equal()
-  if (length(map$facts$values) > 1L) picture <- picture + ggplot2::facet_wrap(ggplot2::vars(.data$value))
+  if (length(map$facts$values) > 1L) picture <- picture + ggplot2::facet_wrap(~value)
   picture
+}
+
+# Places of a grid, which are written with few digits, in steps that a raster accepts as even.
+even <- function(x) {
+  places <- sort(unique(x))
+  seq(places[1L], places[length(places)], length.out = length(places))[match(x, places)]
 }

@@ -21,6 +21,8 @@ np_fit <- function(formula, data, group = NULL, lonlat = FALSE, ...) {
   fit$table <- fit$table[known, , drop = FALSE]
   if (nrow(fit$table) == 0L) fail("[np_fit] found no complete row, expected observed values")
   fit$na.action <- which(!known)
+  # A regression is no series: what follows the largest x is no forecast, unless x is a time.
+  if (is.null(options$ends) && !any(vapply(fit$table[names$x], is_time, NA))) fit$options$ends <- "weights"
   fit$result <- predict_rows(fit, fit$table, numeric())
   fit$facts <- facts_of(fit$result, group = group)
   fit
@@ -42,8 +44,10 @@ predict_rows <- function(fit, rows, quantiles, samples = NULL, seed = NULL) {
   if (!is.null(samples)) options$samples <- check_whole(samples, "nsim", 1L)
   if (!is.null(seed)) options$seed <- check_whole(seed, "seed", 0L)
   ask(fit$table, c(list(inputs = fit$inputs, values = fit$response, group = group_option(fit$group), lonlat = fit$lonlat), options),
-      rows[c(fit$inputs, fit$group)], quantiles)
+      rows[c(fit$inputs, fit$group)], quantiles, quiet = fit$facts$warnings)
 }
+
+is_time <- function(x) inherits(x, c("Date", "POSIXt")) || is_month_like(x)
 
 predict.np_fit <- function(object, newdata, se.fit = FALSE, interval = c("none", "prediction"), level = 0.95, ...) {
   interval <- match.arg(interval)

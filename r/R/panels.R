@@ -22,7 +22,7 @@ line_panels <- function(x) {
     fail(sprintf("[plot] found the inputs %s, expected one, or two for a map", paste(facts$inputs, collapse = ", ")))
   level <- if (is.null(facts$level)) 0.95 else facts$level
   labels <- group_labels(x, facts$group)
-  observed <- if (is.null(facts$observed)) x[0L, , drop = FALSE] else facts$observed
+  observed <- if (is.null(facts$observed)) x else facts$observed
   input <- facts$inputs
   predicted <- do.call(rbind, lapply(facts$values, function(value) {
     bounds <- bounds_of(x, value, level)

@@ -1,0 +1,4 @@
+library(testthat)
+library(npzoo)
+
+test_check("npzoo")
