@@ -8,9 +8,9 @@ plot.np_forecast <- function(x, ...) draw_lines(line_panels(x), ...)
 plot.np_map <- function(x, ...) draw_map(x, ...)
 plot.np_fit <- function(x, level = 0.95, ...) draw_lines(fit_panels(x, level), ...)
 
-several_panels <- function(count) {
+several_panels <- function(count, side_by_side = FALSE) {
   if (count <= 1L) return(NULL)
-  par(mfrow = n2mfrow(count), mar = c(4, 4, 2, 1))
+  par(mfrow = if (side_by_side && count == 2L) c(1L, 2L) else n2mfrow(count), mar = c(4, 4, 2, 1))
 }
 
 draw_lines <- function(panels, xlab = panels$input, ylab = "", main = NULL, ...) {
@@ -36,7 +36,7 @@ first_of <- function(x, most) x[seq_len(min(length(x), most))]
 draw_map <- function(x, figures = c("mean", "std"), ...) {
   map <- map_panels(x)
   shown <- first_of(as.vector(outer(figures, map$facts$values, paste, sep = "_")), MOST_PANELS)
-  old <- several_panels(length(shown))
+  old <- several_panels(length(shown), side_by_side = TRUE)
   if (!is.null(old)) on.exit(par(old))
   for (name in shown) {
     draw_raster(map, name, ...)
