@@ -7,12 +7,19 @@ MISSING_WORDS <- c("", "-", "?", "na", "n/a", "#n/a", "nan", "none", "null")
 
 is_month_like <- function(x) inherits(x, c("yearmonth", "yearquarter", "yearweek", "yearmon", "yearqtr"))
 
+# Months of tsibble are days with a class, those of zoo are years.
 as_day <- function(x) {
-  if (inherits(x, c("yearmon", "yearqtr"))) {
-    months <- round(as.numeric(unclass(x)) * 12)
-    x <- as.Date(ifelse(is.na(months), NA, sprintf("%04d-%02d-01", as.integer(months %/% 12), as.integer(months %% 12 + 1))))
-  }
-  as.Date(x)
+  if (!inherits(x, c("yearmon", "yearqtr"))) return(as.Date(structure(as.numeric(unclass(x)), class = "Date")))
+  months <- round(as.numeric(unclass(x)) * 12)
+  as.Date(ifelse(is.na(months), NA_character_, sprintf("%04d-%02d-01", as.integer(months %/% 12), as.integer(months %% 12 + 1))))
+}
+
+# The inverse, without the packages of these classes.
+as_months <- function(days, like) {
+  parts <- as.POSIXlt(days)
+  x <- if (inherits(like, c("yearmon", "yearqtr"))) parts$year + 1900 + parts$mon / 12 else as.numeric(days)
+  attributes(x) <- attributes(like)[setdiff(names(attributes(like)), "names")]
+  x
 }
 
 # Text that the library must not read as numbers or missing values, such as the levels 1, 2 and 3 of a factor.
@@ -36,8 +43,8 @@ as_column <- function(x, name) {
   if (inherits(x, "POSIXt")) return(list(KINDS[["moment"]], as.numeric(as.POSIXct(x))))
   if (is.factor(x) || is.logical(x) || is.character(x)) return(list(KINDS[["text"]], as_words(x, name)))
   if (inherits(x, "integer64")) {
-    if (!requireNamespace("bit64", quietly = TRUE)) return(NULL)
-    return(list(KINDS[["number"]], as.double(bit64::as.double.integer64(x))))
+    if (!isNamespaceLoaded("bit64")) fail(sprintf("[data] column \"%s\" is of class integer64, expected the package bit64 to be loaded", name))
+    return(list(KINDS[["number"]], as.double(x)))
   }
   if (is.numeric(x) || inherits(x, "difftime")) return(list(KINDS[["number"]], as.double(x)))
   NULL
@@ -64,9 +71,5 @@ as_places <- function(x, is_time, like) {
   whole <- all(x %% DAY == 0)
   if (!whole) return(.POSIXct(x, tz = "UTC"))
   days <- as.Date(x / DAY, origin = "1970-01-01")
-  for (unit in c("yearmonth", "yearquarter", "yearweek"))
-    if (inherits(like, unit) && requireNamespace("tsibble", quietly = TRUE)) return(getExportedValue("tsibble", unit)(days))
-  for (unit in c("yearmon", "yearqtr"))
-    if (inherits(like, unit) && requireNamespace("zoo", quietly = TRUE)) return(getExportedValue("zoo", paste0("as.", unit))(days))
-  days
+  if (is_month_like(like)) as_months(days, like) else days
 }

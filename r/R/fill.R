@@ -74,7 +74,7 @@ with_gaps_filled <- function(data, result) {
 
 plain_columns <- function(table, names) {
   names <- intersect(names, base::names(table))
-  as.data.frame(unclass_table(table)[names], optional = TRUE)
+  structure(unclass_table(table)[names], row.names = seq_len(nrow(table)), class = "data.frame")
 }
 
 unclass_table <- function(table) {

@@ -44,11 +44,31 @@ test_that("times keep their class and zone", {
   expect_equal(as.numeric(ahead$day[1L] - data$day[nrow(data)], units = "hours"), 1)
 })
 
+# Objects as packages make them, which need not be installed.
+test_that("months of tsibble and zoo keep their class", {
+  months <- seq(as.Date("2020-01-01"), by = "month", length.out = 36)
+  data <- data.frame(sales = sin(1:36 / 3))
+  data$month <- structure(as.numeric(months), class = c("yearmonth", "vctrs_vctr"))
+  ahead <- np_forecast(data, 2, time = "month")
+  expect_identical(class(ahead$month), c("yearmonth", "vctrs_vctr"))
+  expect_identical(as.numeric(unclass(ahead$month)), as.numeric(as.Date(c("2023-01-01", "2023-02-01"))))
+  data$month <- structure(2020 + 0:35 / 12, class = "yearmon")
+  ahead <- np_forecast(data, 2, time = "month")
+  expect_equal(unclass(ahead$month), c(2023, 2023 + 1 / 12))
+  data$month <- months
+  expect_identical(ahead$mean_sales, np_forecast(data, 2)$mean_sales)
+})
+
 test_that("a tsibble names its own columns", {
-  skip_if_not_installed("tsibble")
-  table <- tsibble::as_tsibble(two_series(), index = "t", key = "site")
-  ahead <- np_forecast(table, 2)
-  expect_identical(nrow(ahead), 4L)
+  table <- two_series()
+  table$v[is.na(table$v)] <- 5
+  key <- data.frame(site = c("a", "b"))
+  key$.rows <- list(15:28, 1:14)
+  expected <- np_forecast(table, 2, time = "t", group = "site")
+  attr(table, "key") <- key
+  attr(table, "index") <- structure("t", ordered = TRUE)
+  class(table) <- c("tbl_ts", class(table))
+  expect_identical(np_forecast(table, 2)$mean_v, expected$mean_v)
 })
 
 test_that("what cannot be forecast is refused", {
