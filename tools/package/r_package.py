@@ -74,6 +74,12 @@ class Package:
             self.copy(file, self.place_of(file))
         self.units.append(name)
 
+    def add_kernel(self, file):
+        """A kernel is a unit by itself, with what the build says on the command line, where R accepts no flags but common ones."""
+        first = '#ifdef __GNUC__\n#pragma GCC optimize("O3", "no-math-errno", "no-trapping-math")\n#endif\n#define NPZOO_ISA generic\n\n'
+        (self.src / f'kernel_{file.name}').write_text(first + file.read_text())
+        self.units.append(f'kernel_{file.name}')
+
     def flags(self):
         return ['-std=c++20', *(f'-D{d}' for d in DEFINES)]
 
@@ -128,16 +134,16 @@ class Package:
 
 def main():
     source, build, folder = (pathlib.Path(p).resolve() for p in sys.argv[1:4])
+    version = json.loads(subprocess.check_output(['meson', 'introspect', build, '--projectinfo'], text=True))['version']
+    if f'\nVersion: {version}\n' not in (source / 'r/DESCRIPTION').read_text():
+        sys.exit(f'r_package.py: r/DESCRIPTION has another version, expected {version}')
     package = Package(source, build, folder, sys.argv[4].split())
     shutil.copytree(source / 'r', folder)
     host = sources_of(build, 'npzoo')
     for i in range(0, len(host), UNIT):
         package.add_unit(f'host_{i // UNIT:02}.cpp', host[i:i + UNIT])
-    kernels = sources_of(build, 'npzoo_generic')
-    for kernel in kernels:
-        # What the build says on the command line, where R accepts no flags but those of every compiler.
-        package.add_unit(f'kernel_{kernel.stem}.cpp', [kernel],
-                         '#ifdef __GNUC__\n#pragma GCC optimize("O3", "no-math-errno", "no-trapping-math")\n#endif\n#define NPZOO_ISA generic')
+    for kernel in sources_of(build, 'npzoo_generic'):
+        package.add_kernel(kernel)
     package.add_unit('xxhash.cpp', [], '#define XXH_STATIC_LINKING_ONLY\n#define XXH_IMPLEMENTATION\n#include <xxhash.h>')
     package.copy_headers()
     package.check_closed()
