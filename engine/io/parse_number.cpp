@@ -73,8 +73,10 @@ std::from_chars_result parse_number_by_strtod(std::string_view text, double& val
   static const locale_t c_locale = ::newlocale(LC_ALL_MASK, "C", static_cast<locale_t>(nullptr));
   const double found = ::strtod_l(number.c_str(), nullptr, c_locale);
   const char* end = text.data() + number.size();
-  const bool written_infinite = (number[sign] | 0x20) == 'i';
-  if (std::isinf(found) && !written_infinite) return {end, std::errc::result_out_of_range};
+  const bool infinite = (number[sign] | 0x20) == 'i';
+  const std::string_view mantissa = std::string_view(number).substr(0, number.find_first_of("eE"));
+  const bool zero = mantissa.find_first_of("123456789") == std::string_view::npos;
+  if ((std::isinf(found) && !infinite) || (found == 0 && !zero)) return {end, std::errc::result_out_of_range};
   value = found;
   return {end, {}};
 }
