@@ -26,7 +26,7 @@ while [ $# -gt 0 ]; do
 done
 [ -n "$folder" ] || { sed -n '2,7s/^# *//p' "tools/release.sh" >&2; exit 2; }
 
-# What must hold before anything is built.
+# Checks before anything is built.
 version=$(python3 tools/package/versions.py) || stop 'versions differ, expected one version in all places'
 [ -z "$(git status --porcelain)" ] || stop "the tree has changes, expected a clean checkout: git status"
 [ -z "$(git tag --list "v$version")" ] || stop "the tag v$version is there already, expected a new version in meson.build"

@@ -126,7 +126,7 @@ figure_columns <- function(result, quantiles = numeric(), level = NULL) {
   columns
 }
 
-# What later functions need to know of a result.
+# The facts of a result that later functions need.
 facts_of <- function(result, ...) {
   c(list(inputs = result$inputs, values = result$values, covariates = result$covariates, weights = result$weights,
          facts = result$facts, warnings = result$warnings), list(...))

@@ -1,4 +1,4 @@
-# What pictures show: long tables of predictions and of observed values, one panel for each value column and group.
+# Long tables for pictures: of predictions and of observed values, one panel for each value column and group.
 
 group_labels <- function(table, group) {
   if (length(group) == 0L) return(rep("", nrow(table)))
