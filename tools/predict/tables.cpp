@@ -336,7 +336,7 @@ int predict_tables(const PredictOptions& c, const TrainedModel* trained, Job& jo
   }
   progress.finish();
   const std::string why = why_fitted(c, result, trained != nullptr, data);
-  if (!why.empty() && (c.header || c.common.json)) progress.message("npzoo: " + why);
+  if (!trained && !why.empty() && (c.header || c.common.json)) progress.message("npzoo: " + why);
   show_messages(c, tables, result, summary_of(tables, result) + (why.empty() ? why : "; " + why), drawn.size(),
                 progress);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
