@@ -1,6 +1,6 @@
 #pragma once
 
-#include "npzoo/models/model.h"
+#include "npzoo/models/registry.h"
 
 namespace npzoo {
 
@@ -29,5 +29,8 @@ class AutoregressiveModel final : public Model {
  private:
   Model& model_;
 };
+
+/// Throws Error unless models of this row predict each target of a task by itself.
+void check_predicts_each_alone(const ModelInfo& model);
 
 }  // namespace npzoo

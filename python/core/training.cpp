@@ -13,6 +13,7 @@
 #include "npzoo/engine/ranks/job.h"
 #include "npzoo/engine/ranks/program_facts.h"
 #include "npzoo/engine/ranks/result_bytes.h"
+#include "npzoo/models/predictions/autoregressive_model.h"
 #include "npzoo/models/training/run_request.h"
 #include "npzoo/models/training/trainer.h"
 #include "npzoo/models/trials/score_test.h"
@@ -184,10 +185,12 @@ void compare_ranks(Job& job, const Checkpoint& weights, const Protocol& protocol
 }
 
 nb::list evaluate(const LoadedModel& self, const std::string& protocol_name, const std::vector<std::string>& changes,
-                  std::optional<std::int64_t> batches, std::optional<std::uint64_t> seed, nb::object progress,
-                  const Communicator& communicator) {
+                  std::optional<std::int64_t> batches, std::optional<std::uint64_t> seed, bool autoregressive,
+                  nb::object progress, const Communicator& communicator) {
   const TrainedModel& trained = in_float32(self, "evaluate");
   const TrainingRun& run = trained.checkpoint.run;
+  if (autoregressive) check_predicts_each_alone(model_info(run.spec.name));
+  const AutoregressiveModel chain(*trained.model);
   check(batches.value_or(1) >= 1, "[evaluate] {} batches found, expected 1 or more", batches.value_or(1));
   CallWatch watch;
   const auto score_all = [&](Job& job) {
@@ -196,7 +199,8 @@ nb::list evaluate(const LoadedModel& self, const std::string& protocol_name, con
     const std::int64_t count = batches.value_or(protocol.evaluation.batches);
     const std::uint64_t first = seed.value_or(protocol.evaluation.seed);
     compare_ranks(job, trained.checkpoint, protocol, count, first);
-    const ScoredModel scored{*trained.model, run, protocol, run.spec.name};
+    const ScoredModel scored{autoregressive ? static_cast<const Model&>(chain) : *trained.model, run, protocol,
+                             run.spec.name};
     std::vector<std::pair<std::string, TestScores>> found;
     for (const TestConfig& test : protocol.evaluation.tests) {
       const auto show = watch.progress(progress);
@@ -247,8 +251,8 @@ void add_training(nb::module_& module) {
       "table"_a, "events"_a, "protocol"_a, "changes"_a, "model"_a, "init"_a, "steps"_a, "batch_size"_a,
       "learning_rate"_a, "seed"_a, "out"_a, "resume"_a, "tensorboard"_a, "report"_a.none(), "communicator"_a.none(),
       "copy"_a);
-  module.def("evaluate", &evaluate, "model"_a, "protocol"_a, "changes"_a, "batches"_a, "seed"_a, "progress"_a.none(),
-             "communicator"_a.none());
+  module.def("evaluate", &evaluate, "model"_a, "protocol"_a, "changes"_a, "batches"_a, "seed"_a, "autoregressive"_a,
+             "progress"_a.none(), "communicator"_a.none());
 }
 
 }  // namespace npzoo::python

@@ -182,7 +182,7 @@ def train(protocol: str | os.PathLike[str] | TableLike, model: str | None = None
 
 def evaluate(model: Model | str | os.PathLike[str], protocol: str | os.PathLike[str] | None = None, *,
              set: Mapping[str, object] | Iterable[str] = (), batches: int | None = None, seed: int | None = None,
-             progress: Progress = None, communicator: Intracomm | None = None) -> Table:
+             autoregressive: bool = False, progress: Progress = None, communicator: Intracomm | None = None) -> Table:
     """Scores a model on the tests of a protocol.
 
     Parameters
@@ -197,6 +197,9 @@ def evaluate(model: Model | str | os.PathLike[str], protocol: str | os.PathLike[
         Number of batches of each test. Default: that of the protocol.
     seed : int, optional
         Seed of the test tasks and of the model's random numbers. Default: that of the protocol.
+    autoregressive : bool, optional
+        Predicts targets one after the other, each given those before it, which makes joint densities of a model that predicts
+        each target by itself. Slow.
     progress : callable, optional
         Called as ``progress(done, all)`` with the number of batches scored so far.
     communicator : mpi4py.MPI.Intracomm, optional
@@ -224,8 +227,8 @@ def evaluate(model: Model | str | os.PathLike[str], protocol: str | os.PathLike[
     if not isinstance(model, Model):
         model = load(model)
     return Table(_core.evaluate(model._core, path_of(protocol, "[evaluate] protocol") if protocol is not None else "", changes(set),
-                                optional_whole(batches, "[evaluate] batches", least=1), seed_of(seed, "evaluate"), progress,
-                                communicator_of(communicator, "evaluate")))
+                                optional_whole(batches, "[evaluate] batches", least=1), seed_of(seed, "evaluate"), bool(autoregressive),
+                                progress, communicator_of(communicator, "evaluate")))
 
 
 def _written(frame: Frame, path: str, communicator: Intracomm | None = None) -> str:

@@ -51,7 +51,9 @@ def test_three_features_are_fitted_where_that_predicts_hidden_points_better():
     table = {"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "y": np.where(rng.uniform(size=90) < 0.2, np.nan, smooth)}
     filled = npzoo.fill(table, ["a", "b", "c"], "y")
     np.testing.assert_array_equal(filled["mean_y"], npzoo.fill(table, ["a", "b", "c"], "y", weights="gp")["mean_y"])
-    np.testing.assert_array_equal(npzoo.fill(table, ["a", "b"], "y", covariates="c", bounds=(-5, 5))["std_y"],
+    within = npzoo.fill(table, ["a", "b", "c"], "y", bounds=(-5, 5))
+    np.testing.assert_array_equal(within["std_y"], npzoo.fill(table, ["a", "b", "c"], "y", weights="gp", bounds=(-5, 5))["std_y"])
+    np.testing.assert_array_equal(npzoo.fill(table, ["a", "b"], "y", covariates="c", bounds=(-5, 5), weights="npzoo/any-3d")["std_y"],
                                   npzoo.fill(table, ["a", "b", "c"], "y", weights="npzoo/any-3d", bounds=(-5, 5))["std_y"])
 
 

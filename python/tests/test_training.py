@@ -96,3 +96,13 @@ def test_training_to_forecast():
     ahead = npzoo.forecast(table, weights=tuned.model, quantiles=[0.5])
     assert list(ahead["day"]) == list(pandas.date_range(times[-1], periods=7, freq="D")[1:])
     assert np.isfinite(ahead["mean_sales"]).all() and (ahead["std_sales"] > 0).all()
+
+
+def test_the_joint_density_of_conditionals():
+    plain, chain = (npzoo.evaluate("npzoo/gp-rbf", batches=1, set={"evaluation.batch_size": 2}, autoregressive=flag)[0]["figures"]
+                    for flag in (False, True))
+    assert chain["log_likelihood"] == plain["log_likelihood"]
+    assert plain["joint_log_likelihood"] == pytest.approx(plain["log_likelihood"])
+    assert abs(chain["joint_log_likelihood"] - plain["joint_log_likelihood"]) > 1e-3
+    with pytest.raises(npzoo.InvalidInput, match="autoregressive found with np, which predicts targets together"):
+        npzoo.evaluate("np:tnp/gp-rbf", batches=1, autoregressive=True)

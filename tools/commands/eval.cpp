@@ -231,13 +231,6 @@ void change_options(ModelSpec& spec, const Protocol& before, const Protocol& aft
     if (const auto found = old.find(key); found == old.end() || found->second != value) spec.config[key] = value;
 }
 
-void check_autoregressive(const ModelInfo& model) {
-  check(
-      model.drawing() == Density::marginal && model.takes == TaskForm::points,
-      "[eval] --autoregressive found with {}, which predicts {}, expected a model that predicts each target by itself",
-      model.name, model.takes == TaskForm::points ? "targets together" : "sequences");
-}
-
 int eval_as_rank(const EvalCommand& c, Job& job) {
   apply(c.common);
   set_data_folder(c.data);
@@ -246,7 +239,7 @@ int eval_as_rank(const EvalCommand& c, Job& job) {
   const Protocol unchanged = c.protocol.name.empty() ? checkpoint.run.protocol : load_protocol(c.protocol.name);
   const Protocol protocol = with_changes(unchanged, c.protocol.changes);
   change_options(checkpoint.run.spec, unchanged, protocol);
-  if (c.autoregressive) check_autoregressive(model_info(checkpoint.run.spec.name));
+  if (c.autoregressive) check_predicts_each_alone(model_info(checkpoint.run.spec.name));
   const auto model = restore_model(checkpoint);
   const AutoregressiveModel chain(*model);
   const ScoredModel scored{c.autoregressive ? static_cast<const Model&>(chain) : *model, checkpoint.run, protocol,
