@@ -1,7 +1,7 @@
 #include "npzoo/engine/io/own_file.h"
 
 #include <dlfcn.h>
-#if __has_include(<link.h>)
+#if defined(__GLIBC__)
 #include <link.h>
 #endif
 
@@ -15,13 +15,14 @@ std::filesystem::path own_file() {
 #else
   Dl_info info{};
   const auto* here = reinterpret_cast<const void*>(&own_file);
-#if defined(RTLD_DL_LINKMAP)  // of glibc
+#if defined(__GLIBC__)
   link_map* object = nullptr;
   if (!::dladdr1(here, &info, reinterpret_cast<void**>(&object), RTLD_DL_LINKMAP) || object == nullptr) return {};
   const std::string file = object->l_name;  // empty for the program itself
 #else
+  // The name of the program is its first argument, which may be no path: the program itself is looked up below.
   if (!::dladdr(here, &info) || info.dli_fname == nullptr) return {};
-  const std::string file = info.dli_fname;
+  const std::string name = info.dli_fname, file = name.find('/') == std::string::npos ? "" : name;
 #endif
   std::error_code error;
   const std::filesystem::path path = std::filesystem::canonical(file.empty() ? "/proc/self/exe" : file, error);
