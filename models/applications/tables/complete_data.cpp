@@ -100,6 +100,13 @@ CompleteData::CompleteData(FillData given) : data(std::move(given)) {
   q.truth = as_columns(unseen_);
 }
 
+std::function<void(std::int64_t)> summed_progress(const FillOptions& options, std::int64_t all, std::int64_t together) {
+  if (!options.progress) return {};
+  return [&options, all, together, done = std::int64_t{0}](std::int64_t targets) mutable {
+    options.progress(done += targets * together, all);
+  };
+}
+
 void check_options(const FillOptions& options) {
   for (const double p : options.quantiles)
     check(p > 0 && p < 1, "[predict] the quantile {} found, expected a number above 0 and below 1", p);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "npzoo/models/applications/tables/fill.h"
@@ -24,6 +25,11 @@ class CompleteData {
  private:
   std::vector<std::vector<double>> unseen_{};  // the truth without the values that were observed
 };
+
+/// Adds up the targets of which a method reports progress, each of `together` values, for the caller of `fill`. Empty
+/// if nobody listens. `options` must outlive it.
+std::function<void(std::int64_t targets)> summed_progress(const FillOptions& options, std::int64_t all,
+                                                          std::int64_t together);
 
 /// Throws Error for impossible quantiles, counts and sizes.
 void check_options(const FillOptions& options);

@@ -42,10 +42,7 @@ class GpRun : public MethodRun {
     GpSeriesOptions all = quiet_;
     all.quantiles = options_.quantiles;
     all.samples = options_.samples;
-    if (options_.progress)
-      all.progress = [&options = options_, values = c_.values(), done = std::int64_t{0}](std::int64_t targets) mutable {
-        options.progress(done += targets, values);
-      };
+    all.progress = summed_progress(options_, c_.values(), 1);
     return all;
   }
   std::vector<SeriesProcess> processes() const;

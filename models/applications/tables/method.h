@@ -39,7 +39,7 @@ class Method {
   virtual WeightsUsed weights() const = 0;
   /// The model whose device computes; null: none.
   virtual const Model* model() const = 0;
-  /// Of random numbers that nobody gave a seed.
+  /// The seed of random numbers where the options have none.
   virtual std::uint64_t usual_seed() const = 0;
   /// Whether other columns of a row may change an answer (see help_columns).
   virtual bool columns_help() const = 0;

@@ -56,11 +56,7 @@ class WeightsRun : public MethodRun {
     SeriesOptions all = quiet_;
     all.quantiles = options_.quantiles;
     all.samples = options_.samples;
-    if (options_.progress)
-      all.progress = [&options = options_, values = c_.values(), done = std::int64_t{0},
-                      together = trained_.model->dim_y()](std::int64_t targets) mutable {
-        options.progress(done += targets * together, values);
-      };
+    all.progress = summed_progress(options_, c_.values(), trained_.model->dim_y());
     return all;
   }
 
@@ -103,8 +99,9 @@ Method::NotTaken WeightsMethod::not_taken(const FillData& data) const {
 void WeightsMethod::check(const CompleteData& c, const FillOptions& options) const {
   const std::int64_t inputs = takes_covariates(trained_, c.data) ? c.data.dim_x : check_covariates(c.data);
   check_fits(trained_, std::span(c.data.x_names).first(static_cast<std::size_t>(inputs)), c.data.value_names);
-  npzoo::check(not_taken(c.data).covariates == 0 || !options.transform.any(),
-               "[predict] --covariates found with --bounds, --counts or --transform, expected one of them, or --model gp");
+  npzoo::check(
+      not_taken(c.data).covariates == 0 || !options.transform.any(),
+      "[predict] --covariates found with --bounds, --counts or --transform, expected one of them, or --model gp");
 }
 
 std::unique_ptr<MethodRun> WeightsMethod::run(const CompleteData& c, const FillOptions& options) const {
