@@ -106,7 +106,7 @@ TEST_CASE("method: limits, counts and a choice of transforms work with a Gaussia
   FillOptions automatic;
   automatic.transform.automatic = true;
   CHECK(fill_with_gp({.x = table.x, .values = {table.y}}, automatic).transforms[0].kind == ValueTransform::Kind::log);
-  // What it does not know of series stays an error.
+  // A Gaussian process knows no seasons of the calendar.
   FillOptions period;
   period.periods = {"7"};
   CHECK(error_of([&] { fill_with_gp(one, period); }) ==

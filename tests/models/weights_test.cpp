@@ -94,7 +94,7 @@ TEST_CASE("weights: the message about names that another package holds says whic
     CHECK(error_of([&] { find_weights(name); }) == "[weights] '" + name +
                                                        "' is not in this package, expected w-0.1.whl installed beside "
                                                        "it, or NPZOO_WEIGHTS to name the folder weights of the sources");
-  // What is there is found, whatever the list says, and other names are unknown as before.
+  // Weights that are there are found, whatever the list says. Other names are unknown as before.
   CHECK(find_weights("cnp:tnp/wheel") == fs::path(store.path()) / "tnp/wheel/cnp.safetensors");
   CHECK(error_of([] { find_weights("else-c:one"); }).starts_with("[weights] there is no file and there are no weights"));
   CHECK_FALSE(error_of([] { find_weights("w-0.1.whl"); }).find("installed beside") != std::string::npos);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The recipes of packages agree with meson.build in version and dependencies, and can be filled in: recipes_test.py ROOT
 
-What reads YAML (PyYAML) and Ruby (ruby) takes part where it is installed."""
+The recipes in YAML and Ruby are also parsed where PyYAML and ruby are installed."""
 
 import hashlib
 import json
