@@ -8,6 +8,7 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "npzoo/datasets/tables/column_facts.h"
 #include "npzoo/datasets/tables/column_hints.h"
 #include "npzoo/datasets/tables/flag_text.h"
 #include "npzoo/datasets/tables/inputs_of_rows.h"
@@ -39,44 +40,6 @@ void check_wishes(const Table& table, const ColumnChoice& wishes) {
     check(seen.insert(name).second,
           "[columns] {} is named twice by --inputs, --values, --covariates, --group and --date", in_quotes(name));
   }
-}
-
-/// A cell that is not missing.
-struct ShownCell {
-  std::int64_t row;
-  std::string text;
-};
-
-/// Returns for every column the first cells that are not missing, at most `kLooked`, among the first rows.
-std::vector<std::vector<ShownCell>> first_cells(const Table& table) {
-  constexpr std::size_t kLooked = 4;
-  constexpr std::int64_t kRows = 64;
-  std::vector<std::vector<ShownCell>> found(table.header().size());
-  const CellParser parser(table.format(), table.rules());
-  Cells cells;
-  for (std::int64_t row = 0; row < std::min(table.rows(), kRows); ++row) {
-    table.format().split(table.text(row), table.line(row), cells);
-    for (std::size_t c = 0; c < found.size(); ++c)
-      if (found[c].size() < kLooked && !parser.is_missing(cells.text[c]))
-        found[c].push_back({row, std::string(cells.text[c])});
-  }
-  return found;
-}
-
-std::vector<ColumnFacts> facts_of(Table& table) {
-  const std::vector<ColumnSummary>& summaries = table.summaries();
-  const std::vector<std::vector<ShownCell>> first = first_cells(table);
-  std::vector<ColumnFacts> all;
-  for (std::size_t c = 0; c < summaries.size(); ++c) {
-    const bool iso = !first[c].empty() && parse_date_time(first[c][0].text);
-    all.push_back({table.header()[c], summaries[c].kind, summaries[c].missing, iso, summaries[c].clock});
-  }
-  return all;
-}
-
-/// The open columns of a kind.
-Names open_columns_of(Table& table, const ColumnChoice& choice, Kind kind) {
-  return open_columns(facts_of(table), choice, [kind](const ColumnFacts& c) { return c.kind == kind; });
 }
 
 /// "line 2: column "y" holds "12 %", expected a number"; empty if its reader accepts the column.
@@ -270,12 +233,6 @@ ColumnChoice choose_columns(Table& table, const ColumnChoice& wishes, std::optio
 }
 
 ColumnChoice choose_rows(Table& table, const ColumnChoice& wishes) { return with_values(table, wishes); }
-
-Names helping_columns(Table& table, const ColumnChoice& choice) {
-  const bool gaps = choice.inputs.empty();
-  return open_columns(facts_of(table), choice,
-                      [&](const ColumnFacts& c) { return c.kind == Kind::number && (gaps || c.missing == 0); });
-}
 
 bool misses_nothing(Table& table, const ColumnChoice& wishes) {
   check_wishes(table, wishes);

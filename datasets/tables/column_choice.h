@@ -24,9 +24,6 @@ bool misses_nothing(Table& table, const ColumnChoice& wishes);
 /// As choose_columns for rows without an input: no column becomes one.
 ColumnChoice choose_rows(Table& table, const ColumnChoice& wishes);
 
-/// Returns the columns of numbers that a choice leaves over; if it has inputs, only those that miss nothing.
-std::vector<std::string> helping_columns(Table& table, const ColumnChoice& choice);
-
 /// The same where the rows to predict are not among those of the table: inputs are the column of dates, or one that is
 /// called like a time, or two of coordinates, and values are all other columns of numbers. `command` writes a command
 /// line with more flags, for messages.

@@ -216,7 +216,7 @@ std::vector<NumberColumn> Table::numbers(std::span<const std::size_t> columns, s
   return all;
 }
 
-Table::Labels Table::labels(std::size_t column, std::string_view expected) const {
+Table::Labels Table::words(std::size_t column) const {
   Labels found;
   found.of_rows.reserve(static_cast<std::size_t>(rows()));
   std::unordered_map<std::string, std::uint32_t> known;
@@ -225,12 +225,23 @@ Table::Labels Table::labels(std::size_t column, std::string_view expected) const
     poll_row(row);
     format_.split(text(row), 0, cells);
     const std::string_view cell = trim(cells.text[column]);
-    if (is_missing_name(cell))
-      fail("[{}:{}] column {} is empty, expected {}", format_.name(), line(row), format_.title(column), expected);
+    if (is_missing_name(cell)) {
+      found.of_rows.push_back(kNoWord);
+      continue;
+    }
     const auto [at, is_new] = known.try_emplace(std::string(cell), static_cast<std::uint32_t>(found.names.size()));
     if (is_new) found.names.emplace_back(cell);
     found.of_rows.push_back(at->second);
   }
+  return found;
+}
+
+Table::Labels Table::labels(std::size_t column, std::string_view expected) const {
+  Labels found = words(column);
+  const auto none = std::ranges::find(found.of_rows, kNoWord);
+  if (none != found.of_rows.end())
+    fail("[{}:{}] column {} is empty, expected {}", format_.name(), line(none - found.of_rows.begin()),
+         format_.title(column), expected);
   return found;
 }
 

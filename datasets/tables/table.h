@@ -90,6 +90,9 @@ class Table {
     std::vector<std::uint32_t> of_rows;
   };
   Labels labels(std::size_t column, std::string_view expected = "the name of a group") const;
+  /// The same where a row may have none: its number is kNoWord.
+  static constexpr std::uint32_t kNoWord = std::numeric_limits<std::uint32_t>::max();
+  Labels words(std::size_t column) const;
   /// The same for several columns together: "north, 3".
   Labels labels(std::span<const std::size_t> columns) const;
 

@@ -16,6 +16,8 @@
 #include "npzoo/datasets/tables/matching_rows.h"
 #include "npzoo/datasets/tables/series_columns.h"
 #include "npzoo/engine/error.h"
+#include "npzoo/models/applications/tables/word_indicators.h"
+#include "python/core/arrays.h"
 #include "python/core/tables.h"
 
 namespace npzoo::python {
@@ -224,6 +226,18 @@ void add_columns(nb::module_& module) {
         return choose_inputs(facts_of(columns), {.values = values}, dim_x);
       },
       "columns"_a, "values"_a, "dim_x"_a);
+  module.attr("NO_WORD") = Table::kNoWord;
+  module.def(
+      "word_indicators",
+      [](const Groups& of_rows) {
+        nb::list columns;
+        for (std::vector<double>& column : word_indicators({of_rows.data(), of_rows.size()}))           {
+            const std::size_t rows = column.size();
+            columns.append(array_from(std::move(column), {rows}));
+          }
+        return columns;
+      },
+      "of_rows"_a.noconvert());
   module.def("check_one_series", &check_one_series, "where"_a, "columns"_a, "inputs"_a, "values"_a, "group"_a, "x"_a.noconvert(),
              "groups"_a.none(), "dates"_a, "labels"_a);
   module.def("read_dates", &read_dates, "name"_a, "cells"_a, "order"_a, "missing"_a, "form"_a = nb::none());

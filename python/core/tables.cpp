@@ -144,7 +144,8 @@ nb::dict fill_arrays(const LoadedModel* model, const Doubles& x, const std::vect
                      const std::optional<Doubles>& targets, const std::optional<Groups>& target_groups,
                      const std::vector<Doubles>& truth, const std::vector<std::string>& x_names,
                      const std::vector<std::string>& value_names, const std::vector<Form>& x_forms,
-                     const std::string& group_name, bool lonlat, const CovariateColumns* covariates,
+                     const std::string& group_name, const std::vector<std::string>& group_labels, bool lonlat,
+                     const CovariateColumns* covariates,
                      const std::vector<Doubles>& helpers, const std::vector<std::string>& helper_names,
                      nb::object progress, const Communicator& communicator) {
   const TrainedModel* trained = model ? &in_float32(*model, "fill") : nullptr;
@@ -158,6 +159,7 @@ nb::dict fill_arrays(const LoadedModel* model, const Doubles& x, const std::vect
                 .x_names = x_names,
                 .value_names = value_names,
                 .group_name = group_name,
+                .group_labels = group_labels,
                 .lonlat = lonlat,
                 .helpers = spans_of(helpers),
                 .helper_names = helper_names};
@@ -243,7 +245,7 @@ void add_tables(nb::module_& module) {
   module.def("fill", &fill_arrays, "model"_a.none(), "x"_a.noconvert(), "values"_a, "options"_a, nb::kw_only(),
              "groups"_a = nb::none(), "targets"_a = nb::none(), "target_groups"_a = nb::none(),
              "truth"_a = std::vector<Doubles>(), "x_names"_a, "value_names"_a, "x_forms"_a = std::vector<Form>(),
-             "group_name"_a = "", "lonlat"_a = false, "covariates"_a = nb::none(), "helpers"_a = std::vector<Doubles>(),
+             "group_name"_a = "", "group_labels"_a = std::vector<std::string>(), "lonlat"_a = false, "covariates"_a = nb::none(), "helpers"_a = std::vector<Doubles>(),
              "helper_names"_a = std::vector<std::string>(), "progress"_a = nb::none(), "communicator"_a = nb::none());
   module.def("forecast", &forecast_arrays, "model"_a, "time"_a.noconvert(), "values"_a.noconvert(), "form"_a,
              "value_names"_a, "horizon"_a, "quantiles"_a, "samples"_a, "seed"_a, "progress"_a.none());

@@ -73,13 +73,15 @@ class Question:
         self.forms: list[Form] = []
         self.x = self._places(self.frame)
         self.groups: np.ndarray | None = None
+        self.group_labels: list[str] = []
         self.target_groups: np.ndarray | None = None
         self.targets: Doubles | None = None
         if self.asked is not self.frame:
             check_names(self.asked, self.inputs + self.covariates + self.group)
             self.targets = self._places(self.asked)
         if self.group:
-            _, *numbers = number_all([joined_labels(frame, self.group) for frame in [self.frame, *self._other()]])
+            labels, *numbers = number_all([joined_labels(frame, self.group) for frame in [self.frame, *self._other()]])
+            self.group_labels = [str(label) for label in labels]
             self.groups = numbers[0]
             self.target_groups = numbers[1] if len(numbers) > 1 else None
 
@@ -195,17 +197,24 @@ class Question:
         helpers = self._helpers()
         return _core.fill(None if model is None else model._core, self.x, self.y, options, groups=self.groups, targets=self.targets,
                           target_groups=self.target_groups, truth=list(truth), x_names=self.inputs, value_names=self.values,
-                          x_forms=self.forms, group_name=", ".join(self.group), lonlat=lonlat, covariates=self._covariates(),
-                          helpers=[self.numbers(self.frame, name) for name in helpers], helper_names=helpers,
-                          progress=progress, communicator=communicator)
+                          x_forms=self.forms, group_name=", ".join(self.group), group_labels=self.group_labels, lonlat=lonlat,
+                          covariates=self._covariates(), helpers=[column for _, column in helpers],
+                          helper_names=[name for name, _ in helpers], progress=progress, communicator=communicator)
 
-    def _helpers(self) -> list[str]:
-        """Columns of numbers that no choice names and that may help to predict values of their rows: complete ones, and of
-        rows without an input all."""
-        if self.group or self.targets is not None or (self._names_values and self.inputs):
+    def _helpers(self) -> list[tuple[str, Doubles]]:
+        """Columns that no choice names and that may help to predict values of their rows: complete ones, and of rows without
+        an input all. A column of words has an array for each word that tells kinds of rows apart."""
+        if self.targets is not None or (self._names_values and self.inputs):
             return []
-        used = {*self.inputs, *self.values, *self.covariates}
-        return [name for name, kind, missing, _ in self._facts() if kind == "number" and name and name not in used and (missing == 0 or not self.inputs)]
+        used, helpers = {*self.inputs, *self.values, *self.covariates, *self.group}, []
+        for name, kind, missing, _ in self._facts():
+            if not name or name in used or (missing > 0 and self.inputs):
+                continue
+            if kind == "number":
+                helpers.append((name, self.numbers(self.frame, name)))
+            elif kind == "text":
+                helpers += [(name, column) for column in _core.word_indicators(word_numbers(self.frame.labels(name)))]
+        return helpers
 
     def _covariates(self) -> _core.Covariates | None:
         """The covariates as numbers; None without any."""
@@ -214,11 +223,10 @@ class Question:
         covariates = _core.Covariates()
         frames = [self.frame, *self._other(), *([] if self._also is None else [self._also[0]])]
         for name in self.covariates:
-            for frame in frames:
-                _refuse_missing(frame.missing(name), name, "covariate")
             if self.frame.kind(name) == "text":
                 labels, *numbers = number_all([frame.labels(name) for frame in frames])
-                covariates.add_categories(name, [str(label) for label in labels], numbers[0], self._of_targets(numbers))
+                texts = ["missing" if is_missing(label) else str(label) for label in labels]
+                covariates.add_categories(name, texts, numbers[0], self._of_targets(numbers))
             else:
                 form = self.frame.days(name)[1]
                 numbers = [frame.days(name, form)[0] for frame in frames]
@@ -273,6 +281,12 @@ def joined_labels(frame: Frame, columns: Sequence[str]) -> np.ndarray:
         return frame.labels(columns[0])
     parts = zip(*(frame.labels(name) for name in columns))
     return np.array([", ".join("" if is_missing(v) else str(v) for v in row) for row in parts], dtype=object)
+
+
+def word_numbers(labels: np.ndarray) -> np.ndarray:
+    """The number of each row's word, in the order in which they appear; NO_WORD where one is missing."""
+    known: dict[Any, int] = {}
+    return np.array([_core.NO_WORD if is_missing(v) else known.setdefault(v, len(known)) for v in labels], np.uint32)
 
 
 def number_all(columns: Sequence[np.ndarray]) -> list[Any]:

@@ -55,7 +55,8 @@ def fill(data: TableT, inputs: str | Sequence[str] | None = None, values: str | 
     targets : table, optional
         Predicts the rows of this table instead. It has the columns of the inputs, of the group and of the covariates.
     columns_apart : bool, default False
-        True predicts each column by itself. By default columns of a row help each other if that is better. See Notes.
+        True predicts each column and group by itself. By default columns of a row, and groups that share their times, help
+        each other if that is better. See Notes.
 
     Parameters (uncertainty)
     ------------------------

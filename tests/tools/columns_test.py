@@ -115,6 +115,78 @@ def bounds_that_keep_columns_apart_are_told():
     expect("apart" not in told, told)
 
 
+def long_form(content, left_out=lambda day, name: False):
+    """A wide table with a row for each cell."""
+    header, *rows = [line.split(",") for line in content.splitlines()]
+    return "day,station,level\n" + "".join(f"{row[0]},{name},{cell}\n" for row in rows for name, cell in zip(header[1:], row[1:])
+                                          if not left_out(int(row[0]), name))
+
+
+def by_cell(path):
+    header, rows = table(path)
+    at = [header.index(kind + "_level") for kind in ("mean", "std")]
+    return {(row[0], row[1]): [float(row[i]) for i in at] for row in rows}
+
+
+@case
+def groups_of_the_same_times_help_each_other_as_columns_do():
+    wide, _ = predict(stations(), "--digits", "9")
+    header, rows = table(wide)
+    out, told = predict(long_form(stations()), "--group", "station", "--digits", "9")
+    expect("in 3 groups of station; groups help each other, CRPS on hidden values" in told, told)
+    cells = by_cell(out)
+    for row in rows:
+        for name in ("north", "south", "west"):
+            expected = [float(row[header.index(f"{kind}_{name}")]) for kind in ("mean", "std")]
+            expect(all(math.isclose(a, b, rel_tol=1e-8, abs_tol=1e-8) for a, b in zip(cells[row[0], name], expected)), (row[0], name))
+    _, told = predict(long_form(stations()), "--group", "station", "--columns-apart")
+    expect("help" not in told, told)
+
+
+@case
+def groups_may_lack_rows_and_are_named():
+    content = long_form(stations(), lambda day, name: name == "west" and day % 5 == 2)
+    out, _ = predict(content, "--group", "station", "--header", "--samples", "20", "--samples-out", write("samples.csv", ""))
+    line = next(line for line in out.read_text().splitlines() if line.startswith("# groups help each other"))
+    expect("north" in line and "(most from" in line, line)
+    cells = by_cell(out)
+    expect(len(cells) == 360 - 24, len(cells))
+    squares = [(cells[str(i), "north"][0] - walk(i, 0)) ** 2 for i in GAP]
+    expect(math.sqrt(sum(squares) / len(squares)) < .6, squares)
+
+
+@case
+def groups_that_cannot_be_laid_side_by_side_say_why():
+    shifted = "".join(f"{int(day) + 1000 * 'nsw'.index(name[0])},{name},{level}\n"
+                      for day, name, level in (line.split(",") for line in long_form(stations()).splitlines()[1:]))
+    out, told = predict("day,station,level\n" + shifted, "--group", "station", "--header")
+    expect("groups are predicted apart: groups have values at fewer than 20 common places" in out.read_text() and "help" not in told, told)
+    twice = long_form(stations()) + "3,north,1.5\n"
+    out, _ = predict(twice, "--group", "station", "--header")
+    expect("groups are predicted apart: a group has several rows of one place" in out.read_text(), out.read_text()[:900])
+
+
+@case
+def words_tell_kinds_of_rows_apart():
+    kinds = ("clay", "sand", "silt")
+    lines = ["soil,depth,water"]
+    for i in range(120):
+        kind = (i * 7) % 3
+        depth, water = 20 * kind + noise(i, 4), noise(i, 5) - 30 * (kind == 1)
+        lines.append(f"{'' if i == 50 else kinds[kind]},{'' if i % 9 == 2 else f'{depth:.3f}'},{'' if i % 8 == 3 else f'{water:.3f}'}")
+    out, told = predict("\n".join(lines) + "\n")
+    expect("columns help each other" in told and told.count("soil") == 1 and "also used: soil" in told, told)
+    header, rows = table(out)
+    squares = [(float(rows[i][header.index("mean_depth")]) - 20 * ((i * 7) % 3)) ** 2 for i in range(2, 120, 9) if i != 50]
+    expect(math.sqrt(sum(squares) / len(squares)) < 3, squares)
+    source = write("table.csv", "\n".join(lines) + "\n")
+    facts = json.loads(succeed("predict", source, "--json", "--out", write("out.csv", "")))["columns_help"]["columns"]
+    expect(set(facts["depth"]["from"]) == {"water", "soil"} and abs(sum(facts["depth"]["from"].values()) - 1) < 1e-9, facts)
+    names = "\n".join([lines[0]] + [f"name{i}," + line.split(",", 1)[1] for i, line in enumerate(lines[1:])]) + "\n"
+    _, told = predict(names)
+    expect("also used" not in told, told)
+
+
 @case
 def rows_without_a_value_keep_the_forecasts():
     content = stations() + "".join(f"{i},,,\n" for i in range(120, 126))

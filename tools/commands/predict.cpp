@@ -215,8 +215,9 @@ void add_context_flags(Flags& flags, PredictCommand& c) {
       "--no-standardise", c.as_is,
       "use inputs and values unchanged, instead of mapping them to the range and the standard deviation of training");
   flags.toggle("--columns-apart", c.columns_apart,
-               "predict each column by itself. By default columns of a row help to predict each other where that is "
-               "better on hidden cells, and so do complete columns of numbers unless --values names the columns");
+               "predict each column and group by itself. By default columns of a row, and groups that share their times, "
+               "help to predict each other where that is better on hidden cells. So do complete columns of numbers and "
+               "words unless --values names the columns");
   flags.whole("--neighbours", c.neighbours, {0},
               "observed points used for each group of near targets (default 0: the number in training)");
   flags.toggle("--no-turn", c.no_turn,

@@ -62,8 +62,7 @@ JsonValue to_json(const ColumnHelp& help) {
     const ColumnGain& gain = help.columns[c];
     if (gain.hidden == 0) continue;
     JsonValue from = JsonValue::object();
-    for (std::size_t k = 0; k < gain.from.size(); ++k)
-      if (k != c) from.set(help.names[k], gain.from[k]);
+    for (const auto& [name, share] : help.sources(c)) from.set(name, share);
     columns.set(
         help.names[c],
         JsonValue::object(

@@ -18,6 +18,13 @@ double gain_of(const std::vector<ColumnGain>& columns) {
 
 }  // namespace
 
+std::vector<std::string> distinct(std::span<const std::string> names) {
+  std::vector<std::string> found;
+  for (const std::string& name : names)
+    if (std::ranges::find(found, name) == found.end()) found.push_back(name);
+  return found;
+}
+
 bool ColumnHelp::together() const { return std::ranges::any_of(gaps, &GapShares::together); }
 
 std::string ColumnHelp::name_of(const GapShares& gap) const {
@@ -30,37 +37,57 @@ std::vector<std::string> ColumnHelp::methods() const {
   return {std::begin(kMethodsOfRows), std::end(kMethodsOfRows)};
 }
 
-std::string ColumnHelp::text() const {
-  if (!apart.empty()) return "columns are predicted apart: " + apart;
-  if (!together()) return "columns are predicted apart: together they predict hidden values no better";
-  const std::size_t helpers = names.size() - values;
-  std::string line = fmt::format("columns help each other: on hidden values the CRPS is {} less than {}",
-                                 percent(gain_of(columns)), with_inputs ? "apart" : "by mean and deviation");
-  std::string each;
+std::string ColumnHelp::what() const { return of_groups ? "groups" : "columns"; }
+
+std::string ColumnHelp::helpers() const {
+  return fmt::format("{}", fmt::join(distinct(std::span(names).subspan(values)), ", "));
+}
+
+std::vector<std::pair<std::string, double>> ColumnHelp::sources(std::size_t column) const {
+  const std::vector<double>& from = columns[column].from;
+  std::vector<std::pair<std::string, double>> sources;
+  for (std::size_t c = 0; c < from.size(); ++c) {
+    if (c == column) continue;
+    const auto same = std::ranges::find(sources, names[c], &std::pair<std::string, double>::first);
+    if (same == sources.end())
+      sources.emplace_back(names[c], from[c]);
+    else
+      same->second += from[c];
+  }
+  return sources;
+}
+
+std::string ColumnHelp::gain_of_each() const {
+  constexpr std::size_t kShown = 12;
+  std::vector<std::string> each;
   for (std::size_t c = 0; c < columns.size(); ++c) {
     if (columns[c].hidden == 0 || columns[c].from.empty()) continue;
-    const auto most = std::ranges::max_element(columns[c].from) - columns[c].from.begin();
-    each += fmt::format("{}{} {} (most from {})", each.empty() ? "" : ", ", names[c], percent(gain_of(columns[c])),
-                        names[static_cast<std::size_t>(most)]);
+    const auto from = sources(c);
+    const auto most = std::ranges::max_element(from, {}, &std::pair<std::string, double>::second);
+    each.push_back(fmt::format("{} {} (most from {})", names[c], percent(gain_of(columns[c])), most->first));
   }
-  if (!each.empty()) line += ": " + each;
-  if (helpers > 0)
-    line += fmt::format("; also used: {}",
-                        fmt::join(names.begin() + static_cast<std::ptrdiff_t>(values), names.end(), ", "));
+  const std::size_t shown = std::min(kShown, each.size()), left = each.size() - shown;
+  const std::string text = fmt::format("{}", fmt::join(std::span(each).first(shown), ", "));
+  return left == 0 ? text : text + fmt::format(", and {} others", left);
+}
+
+std::string ColumnHelp::text() const {
+  if (!apart.empty()) return what() + " are predicted apart: " + apart;
+  if (!together()) return what() + " are predicted apart: together they predict hidden values no better";
+  std::string line = fmt::format("{} help each other: on hidden values the CRPS is {} less than {}", what(),
+                                 percent(gain_of(columns)), with_inputs ? "apart" : "by mean and deviation");
+  if (const std::string each = gain_of_each(); !each.empty()) line += ": " + each;
+  if (names.size() > values && !of_groups) line += "; also used: " + helpers();
   for (const GapShares& gap : gaps)
     if (!gap.together) line += fmt::format("; {} are predicted apart", name_of(gap));
   return line;
 }
 
 std::string ColumnHelp::summary() const {
-  if (by_options) return "columns are predicted apart: " + apart;
+  if (by_options) return what() + " are predicted apart: " + apart;
   if (!together()) return "";
-  const std::size_t helpers = names.size() - values;
-  return fmt::format(
-      "columns help each other, CRPS on hidden values {} less{}", percent(gain_of(columns)),
-      helpers == 0 ? ""
-                   : fmt::format(" (also used: {})",
-                                 fmt::join(names.begin() + static_cast<std::ptrdiff_t>(values), names.end(), ", ")));
+  return fmt::format("{} help each other, CRPS on hidden values {} less{}", what(), percent(gain_of(columns)),
+                     names.size() == values || of_groups ? "" : fmt::format(" (also used: {})", helpers()));
 }
 
 }  // namespace npzoo

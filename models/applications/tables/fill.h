@@ -35,8 +35,12 @@ struct FillData {
   std::vector<std::string> x_names{}, value_names{};  // for messages; empty: x1 …, y1 …
   std::vector<ColumnForm> x_forms{};                  // how messages show inputs; empty: as numbers
   std::string group_name{};                           // of the column of groups, for messages
+  std::vector<std::string> group_labels{};            // of each group, for messages; empty: their numbers
   bool lonlat = false;                                // the first two inputs are longitude and latitude, in degrees
-  std::int64_t covariates = 0;          // of the inputs, the last ones: values are also linear in them (see fill)
+  std::int64_t covariates = 0;  // of the inputs, the last ones: values are also linear in them (see fill)
+  /// (m, covariates): standard deviations of the covariates of the places, 0 where one is known; empty: all are. In
+  /// `x` and `targets` a covariate of a fill may be NaN: it is predicted first, and its deviation stands here.
+  std::span<const double> covariate_std{};
   std::vector<std::size_t> x_groups{};  // (Dx): inputs of one category have the same number; empty: each has its own
 
   /// Other columns of the observed rows (n), NaN where one is missing, and their names: not predicted, and used to
@@ -63,7 +67,8 @@ struct FillOptions {
   /// the weights (see compare_on_hidden_thirds).
   bool compare_gp = false;
   /// Lets the columns of a row predict each other's missing values, where that is better on hidden cells: with weights
-  /// of one value, without `targets`, groups and transforms (see help_columns).
+  /// of one value, without `targets` and transforms. Groups that share their places help each other, too (see
+  /// help_columns).
   bool columns_help = true;
   bool baselines = false;  // score others on the same rows, where there is a truth; see also score_end_methods
   /// Series of one input on a calendar, if the weights are for tables: forecasts behind their ends by a combination

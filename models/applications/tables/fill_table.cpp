@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "npzoo/datasets/tables/column_choice.h"
+#include "npzoo/datasets/tables/column_facts.h"
 #include "npzoo/datasets/tables/column_hints.h"
 #include "npzoo/datasets/tables/date_columns.h"
 #include "npzoo/datasets/tables/matching_rows.h"
@@ -16,6 +17,7 @@
 #include "npzoo/models/applications/tables/fill_rows.h"
 #include "npzoo/models/applications/tables/lead_on.h"
 #include "npzoo/models/applications/tables/understood.h"
+#include "npzoo/models/applications/tables/word_indicators.h"
 #include "npzoo/models/training/named_weights.h"
 
 namespace npzoo {
@@ -120,12 +122,17 @@ std::vector<std::vector<double>> read_truth(Table& table, const FillTables& tabl
   return truth;
 }
 
-/// Reads the columns of numbers that no choice names and that may help.
+/// Reads the columns that no choice names and that may help: numbers, and words that tell kinds of rows apart.
 void read_helpers(FillTables& tables) {
-  tables.helpers = helping_columns(tables.table, tables.columns);
-  if (tables.helpers.empty()) return;
-  for (NumberColumn& column : tables.table.numbers(positions(tables.table, tables.helpers), {}, {}))
-    tables.helper_numbers.push_back(std::move(column.values));
+  const std::vector<std::string> numbers = helping_columns(tables.table, tables.columns);
+  std::vector<NumberColumn> read = tables.table.numbers(positions(tables.table, numbers), {}, {});
+  for (std::size_t i = 0; i < numbers.size(); ++i) tables.add_helper(numbers[i], std::move(read[i].values));
+  for (const std::string& name : helping_words(tables.table, tables.columns)) {
+    const std::size_t at = tables.table.format().column(name);
+    if (!holds_words(tables.table, at)) continue;
+    for (std::vector<double>& column : word_indicators(tables.table.words(at).of_rows))
+      tables.add_helper(name, std::move(column));
+  }
 }
 
 /// `pooled`: all rows are one series.
@@ -226,6 +233,11 @@ FillResult with_lines(const FillTables& tables, FillResult result) {
 
 }  // namespace
 
+void FillTables::add_helper(const std::string& name, std::vector<double> column) {
+  helpers.push_back(name);
+  helper_numbers.push_back(std::move(column));
+}
+
 FillData FillTables::data() const {
   FillData d{.dim_x = std::ssize(columns.inputs),
              .x = observed.x,
@@ -236,6 +248,7 @@ FillData FillTables::data() const {
              .value_names = columns.values,
              .x_forms = observed.forms,
              .group_name = columns.group,
+             .group_labels = groups,
              .helpers = as_columns(helper_numbers),
              .helper_names = helpers};
   if (at) {
@@ -275,7 +288,7 @@ FillTables read_fill_tables(TablesToFill tables) {
       renumber(read.groups, *read.at);
     }
     const bool all_columns = tables.columns.values.empty() || !read.has_inputs();
-    if (!read.at && !complete && all_columns && read.columns.group.empty()) read_helpers(read);
+    if (!read.at && !complete && all_columns) read_helpers(read);
     check(read.has_inputs() || !tables.truth,
           "[truth] {} has rows without an input, expected --inputs to match rows with those of the truth",
           read.table.format().name());

@@ -49,7 +49,8 @@ struct FillTables {
   std::vector<std::string> groups{};         // names, by their number
   std::vector<std::vector<double>> truth{};  // of each value column, at the requested rows; empty: none
   std::optional<WithCovariates> covariates{};
-  std::vector<std::string> helpers{};                 // complete columns of numbers that help to predict values
+  std::vector<std::string>
+      helpers{};  // columns that help to predict values: a name for each array, see word_indicators
   std::vector<std::vector<double>> helper_numbers{};  // of each of them (rows)
   bool lonlat = false;
   bool has_inputs() const { return !columns.inputs.empty(); }
@@ -59,12 +60,14 @@ struct FillTables {
   const TableNumbers& asked_numbers() const { return at ? *at : observed; }
   /// Views of the numbers. These tables must outlive it.
   FillData data() const;
+  void add_helper(const std::string& name, std::vector<double> column);
 };
 
 /// Chooses columns, reads them, numbers the groups and looks up the truth of each row by its inputs and its group.
 /// Throws Error, naming table, column and line, if a choice is in doubt, a cell is no such number, the rows of the
 /// table are several series, a column to fill has no value, or no row is to be predicted. Inputs that hold words become
-/// covariates. Unless wishes name the values, complete columns of numbers that are nothing else become helpers.
+/// covariates. Unless wishes name the values, complete columns of numbers or words that are nothing else become
+/// helpers.
 FillTables read_fill_tables(TablesToFill tables);
 
 /// Predicts as `fill` does. Throws Error, naming the line of the first row, if no row has a finite prediction.

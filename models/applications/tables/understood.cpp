@@ -97,7 +97,7 @@ std::vector<std::string> understood(const FillTables& tables) {
   lines.push_back(missing);
   if (const std::string season = steps ? described_season(tables) : ""; !season.empty()) lines.push_back(season);
   if (!tables.helpers.empty())
-    lines.push_back(fmt::format("complete columns that may help: {}", fmt::join(tables.helpers, ", ")));
+    lines.push_back(fmt::format("complete columns that may help: {}", fmt::join(distinct(tables.helpers), ", ")));
   if (const std::string unused = unused_columns(tables); !unused.empty()) lines.push_back(unused);
   return lines;
 }
