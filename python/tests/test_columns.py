@@ -161,8 +161,9 @@ def test_covariates_of_targets(field):
     with pytest.raises(npzoo.InvalidInput, match="there is no column 'soil'"):
         npzoo.fill(shown, ["lon", "lat"], "rain", covariates="soil", targets=pandas.DataFrame({"lon": [1.0], "lat": [41.0]}))
     gap = shown.assign(elevation=shown["elevation"].where(shown.index != 7))
-    with pytest.raises(npzoo.InvalidInput, match="covariate 'elevation' misses a value in row 7"):
-        npzoo.fill(gap, ["lon", "lat"], "rain", covariates="elevation")
+    with pytest.warns(npzoo.PredictionWarning, match="1 value of elevation, a covariate, was missing and predicted"):
+        around = npzoo.fill(gap, ["lon", "lat"], "rain", covariates="elevation")
+    assert np.isfinite(around["mean_rain"]).all()
     many = shown.assign(soil=[f"kind {i}" for i in range(len(shown))]).loc[lambda t: t.index.repeat(2)]
     many["soil"] = [f"kind {i}" for i in range(len(many))]
     with pytest.raises(npzoo.InvalidInput, match="more than 64 categories"):

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -259,4 +261,111 @@ TEST_CASE("dependent columns: functions of others are found with their weights, 
     CHECK(found.difference(d, other.data()) != 0);
   }
   CHECK(find_dependence({}, 2).dependent.empty());
+}
+
+namespace {
+
+/// y is 3 for each unit of the covariate, with little noise; every fourth value of y and every fifth covariate are
+/// missing.
+struct GapsInCovariates {
+  std::vector<double> x, y, truth;
+  std::vector<bool> unknown;  // covariates
+
+  explicit GapsInCovariates(std::size_t rows, bool with_gaps = true) {
+    Random random(43);
+    for (std::size_t i = 0; i < rows; ++i) {
+      const double covariate = random.normal(), value = 3 * covariate + 0.1 * random.normal();
+      unknown.push_back(with_gaps && i % 5 == 2);
+      x.insert(x.end(), {static_cast<double>(i), unknown[i] ? kNaN : covariate});
+      y.push_back(i % 4 == 3 ? kNaN : value);
+      truth.push_back(value);
+    }
+  }
+
+  FillData data() const {
+    return {.dim_x = 2,
+            .x = x,
+            .values = {y},
+            .truth = {truth},
+            .x_names = {"t", "c"},
+            .value_names = {"y"},
+            .covariates = 1};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("covariates: missing ones are predicted, and their uncertainty is part of the answer") {
+  const GapsInCovariates all(160, false), gaps(160);
+  for (const std::string weights : {"", "gp"}) {
+    CAPTURE(weights);
+    const FillOptions options{.quantiles = {0.1}, .samples = 400, .seed = 3};
+    const FillResult full = fill(weights, all.data(), options), some = fill(weights, gaps.data(), options);
+    const PredictedColumn &known = full.columns[0], &found = some.columns[0];
+    std::int64_t beside = 0;
+    for (std::size_t i = 0; i < gaps.y.size(); ++i) {
+      CAPTURE(i);
+      const bool asked = std::isnan(gaps.y[i]);
+      if (!gaps.unknown[i]) {
+        CHECK(found.mean[i] == doctest::Approx(known.mean[i]).epsilon(0.1).scale(1));
+        CHECK(found.std[i] < 1.3 * known.std[i]);
+        continue;
+      }
+      beside += !asked;
+      CHECK((found.std[i] > 2 && found.std[i] < 4));  // 3 times the deviation of the covariate, which is 1
+      CHECK(found.quantiles[i] == doctest::Approx(found.mean[i] - 1.2816 * found.std[i]).epsilon(0.02));
+      double mean = 0, squares = 0;
+      for (std::size_t k = 0; k < 400; ++k) {
+        mean += found.samples[i * 400 + k] / 400;
+        squares += found.samples[i * 400 + k] * found.samples[i * 400 + k] / 400;
+      }
+      CHECK(std::sqrt(squares - mean * mean) == doctest::Approx(found.std[i]).epsilon(0.15));
+    }
+    REQUIRE(some.warnings.size() >= 2);
+    CHECK(some.warnings[0].text ==
+          "32 values of c, a covariate, were missing and predicted, and their uncertainty is part of the answer");
+    CHECK(some.warnings[1].text ==
+          fmt::format("{} known values were not used, since a covariate of the row was predicted and stays uncertain",
+                      beside));
+    CHECK(some.scores[0].rows == 40);  // of the values that were missing, not of those that were left out
+    CHECK(some.scores[0].coverage_95 > 0.85);
+  }
+}
+
+TEST_CASE("covariates: those that their neighbours tell keep the values beside them") {
+  std::vector<double> x, y;
+  Random random(44);
+  for (int i = 0; i < 120; ++i) {
+    const double covariate = std::sin(i / 9.0);
+    x.insert(x.end(), {static_cast<double>(i), i % 6 == 2 ? kNaN : covariate});
+    y.push_back(i % 8 == 5 ? kNaN : 2 * covariate + 0.1 * random.normal());
+  }
+  const FillResult result =
+      fill("", {.dim_x = 2, .x = x, .values = {y}, .x_names = {"t", "c"}, .value_names = {"y"}, .covariates = 1}, {});
+  REQUIRE(!result.warnings.empty());
+  CHECK(result.warnings[0].about == "covariates");
+  for (const Warning& warning : result.warnings) CHECK(warning.text.find("not used") == std::string::npos);
+  for (std::size_t i = 0; i < y.size(); ++i)
+    CHECK(result.columns[0].mean[i] ==
+          doctest::Approx(2 * std::sin(static_cast<double>(i) / 9)).scale(1).epsilon(0.25));
+}
+
+TEST_CASE("covariates: missing ones of the rows to predict, without any value, and arrays that do not fit") {
+  GapsInCovariates gaps(80);
+  FillData d = gaps.data();
+  const std::vector<double> targets{80, kNaN, 81, 1.5}, truth{0, 4.5};
+  d.targets = targets;
+  d.truth = {truth};
+  const FillResult result = fill("", d, {});
+  CHECK((result.columns[0].std[0] > 2 && result.columns[0].std[0] < 5));
+  CHECK(result.columns[0].mean[1] == doctest::Approx(4.5).epsilon(0.1));
+  CHECK(result.columns[0].std[1] < 0.5);
+  std::vector<double> unknown = gaps.x;
+  for (std::size_t i = 1; i < unknown.size(); i += 2) unknown[i] = kNaN;
+  FillData none = gaps.data();
+  none.x = unknown;
+  CHECK(error_of([&] { fill("", none, {}); }) == "[predict] the covariate c has no value, expected some");
+  FillData short_values = gaps.data();
+  short_values.values = {std::span<const double>(gaps.y).first(10)};
+  CHECK(error_of([&] { fill("", short_values, {}); }).find("expected a finite number") != std::string::npos);
 }

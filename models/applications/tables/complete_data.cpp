@@ -71,6 +71,12 @@ void check_data(const FillData& d) {
   check(d.added_variance.empty() || d.added_variance.size() == d.values.size(),
         "[predict] {} columns of variances found, expected {}", d.added_variance.size(), d.values.size());
   check_columns(d.added_variance, d.value_names, d.places(), "variances");
+  check(d.helper_names.size() == d.helpers.size(), "[predict] {} helpers with {} names found, expected one for each",
+        d.helpers.size(), d.helper_names.size());
+  check_columns(d.helpers, d.helper_names, rows, "values");
+  check(d.covariate_std.empty() || std::ssize(d.covariate_std) == d.places() * d.covariates,
+        "[predict] {} deviations of covariates found, expected {}, one for each place and covariate",
+        d.covariate_std.size(), d.places() * d.covariates);
 }
 
 }  // namespace

@@ -16,20 +16,29 @@ namespace {
 void read_numbers(Table& table, Table* targets, const std::string& name, CovariateColumns& to) {
   const std::size_t at = table.format().column(name);
   std::vector<ColumnForm> forms(1);
-  std::vector<NumberColumn> found = table.numbers(std::array{at}, forms, std::array{at});
+  std::vector<NumberColumn> found = table.numbers(std::array{at}, forms, {});
   std::vector<double> of_targets;
   if (targets) {
     const std::size_t asked = targets->format().column(name);
     forms[0] = found[0].form;
-    of_targets = std::move(targets->numbers(std::array{asked}, forms, std::array{asked})[0].values);
+    of_targets = std::move(targets->numbers(std::array{asked}, forms, {})[0].values);
   }
   to.add_numbers(name, std::move(found[0].values), std::move(of_targets));
 }
 
+/// The words of a column. Rows without one are a category of their own.
+Table::Labels categories_of(const Table& table, const std::string& name) {
+  Table::Labels labels = table.words(table.format().column(name));
+  if (std::ranges::find(labels.of_rows, Table::kNoWord) == labels.of_rows.end()) return labels;
+  std::ranges::replace(labels.of_rows, Table::kNoWord, static_cast<std::uint32_t>(labels.names.size()));
+  labels.names.emplace_back("missing");
+  return labels;
+}
+
 void read_categories(const Table& table, const Table* targets, const std::string& name, CovariateColumns& to) {
-  const Table::Labels rows = table.labels(table.format().column(name));
+  const Table::Labels rows = categories_of(table, name);
   if (!targets) return to.add_categories(name, rows, nullptr, table.format().name());
-  const Table::Labels asked = targets->labels(targets->format().column(name));
+  const Table::Labels asked = categories_of(*targets, name);
   to.add_categories(name, rows, &asked, table.format().name());
 }
 

@@ -59,8 +59,9 @@ class WithCovariates {
 /// notation.
 bool holds_words(const Table& table, std::size_t column);
 
-/// Reads the columns `names` of a table and, unless it is null, of its targets. Throws Error, naming the line, for a
-/// cell that is missing or no number, and for a column of more than kMostCategories categories.
+/// Reads the columns `names` of a table and, unless it is null, of its targets. A missing number is NaN, and rows
+/// without a word have the category "missing". Throws Error, naming the line, for a cell that is no number, and for a
+/// column of more than kMostCategories categories.
 CovariateColumns read_covariates(Table& table, Table* targets, const std::vector<std::string>& names);
 
 }  // namespace npzoo

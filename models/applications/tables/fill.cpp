@@ -10,6 +10,8 @@
 
 #include "npzoo/models/applications/application_call.h"
 #include "npzoo/models/applications/tables/complete_data.h"
+#include "npzoo/models/applications/tables/covariate_errors.h"
+#include "npzoo/models/applications/tables/filled_covariates.h"
 #include "npzoo/models/applications/tables/help_columns.h"
 #include "npzoo/models/applications/tables/hidden_thirds.h"
 #include "npzoo/models/applications/tables/limit_check.h"
@@ -100,12 +102,15 @@ FillResult fill_plain(const Method& method, const CompleteData& c, const FillOpt
   const std::unique_ptr<MethodRun> run = method.run(c, options);
   TableQuestion question = c.question;
   TransformedValues values = transform_values(options.transform, *run->quiet_series(), question);
+  const auto variances = covariate_variances(*run->quiet_series(), run->range(), c.data, question);
+  if (!variances.empty()) question.added_variance = as_columns(variances);
   TableAnswer answer = predict_table(run->series(), run->range(), c.data.dim_x, question);
   if (FarPoints& far = answer.tally.far_values; far.points > 0)
     far.furthest = values.transforms[far.column].inverse(far.furthest);
   FillResult result{
       .transforms = std::move(values.transforms), .report = {.range = run->range()}, .weights = method.weights()};
   take_answer(c, options, std::move(answer), result);
+  add_errors_to_samples(variances, question.targets, options.seed.value_or(method.usual_seed()), result);
   std::vector<Warning> warnings = run->finish(question, result);
   finish_result(c, result);
   std::ranges::move(warnings, std::back_inserter(result.warnings));
@@ -181,18 +186,33 @@ FillResult fill_with_better(const TrainedModel& trained, const FillData& data, c
   return result;
 }
 
+/// Predicts covariates that are missing, and then what `answer` predicts with them.
+FillResult with_filled_covariates(const FillData& data, const FillOptions& options,
+                                  const std::function<FillResult(const FillData&)>& answer) {
+  const FilledCovariates filled(data, options,
+                                [](const FillData& d, const FillOptions& o) { return fill(std::string(), d, o); });
+  FillResult result = answer(filled.data());
+  result.warnings.insert(result.warnings.begin(), filled.warnings().begin(), filled.warnings().end());
+  return result;
+}
+
 }  // namespace
 
 FillResult fill(const TrainedModel& trained, const FillData& data, const FillOptions& options) {
-  if (!options.compare_gp) return fill_by(WeightsMethod(trained), data, options);
-  return call_application(options.stop, trained.model.get(), [&] {
-    const CompleteData c(data);
-    check_options(options);
-    return fill_with_better(trained, c.data, options);
+  return with_filled_covariates(data, options, [&](const FillData& complete) {
+    if (!options.compare_gp) return fill_by(WeightsMethod(trained), complete, options);
+    return call_application(options.stop, trained.model.get(), [&] {
+      const CompleteData c(complete);
+      check_options(options);
+      return fill_with_better(trained, c.data, options);
+    });
   });
 }
 
-FillResult fill_with_gp(const FillData& data, const FillOptions& options) { return fill_by(GpMethod(), data, options); }
+FillResult fill_with_gp(const FillData& data, const FillOptions& options) {
+  return with_filled_covariates(data, options,
+                                [&](const FillData& complete) { return fill_by(GpMethod(), complete, options); });
+}
 
 FillResult fill(const std::string& weights, const FillData& data, const FillOptions& options) {
   const std::string name = weights.empty() ? usual_weights(data) : weights;

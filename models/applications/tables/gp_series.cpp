@@ -255,6 +255,8 @@ GpSeriesPredictor::Answer GpSeriesPredictor::answer(const Series& series, std::u
       series.y.size() > 1 && std::ranges::all_of(series.y, [&](double y) { return y == series.y[0]; });
   p.mean = std::move(figures.mean);
   p.std = std::move(figures.std);
+  for (std::size_t i = 0; i < series.added_variance.size(); ++i)
+    p.std[i] = std::sqrt(p.std[i] * p.std[i] + series.added_variance[i]);
   for (std::size_t i = 0; i < p.mean.size(); ++i)
     for (const double q : options_.quantiles) p.quantiles.push_back(p.mean[i] + p.std[i] * normal_quantile(q));
   if (options_.samples > 0) {

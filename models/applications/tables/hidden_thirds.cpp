@@ -78,6 +78,9 @@ std::optional<double> compare_on_hidden_thirds(const FillData& data, const FillM
   shown.targets.reset();
   shown.target_groups = {};
   shown.truth = as_columns(rows.values);
+  shown.covariate_std = {};
+  shown.helpers.clear();
+  shown.helper_names.clear();
   const std::vector<std::size_t> part = rows.parts();
   std::vector<double> of_a(rows.values.size()), of_b(rows.values.size());  // sums over hidden values
   for (std::size_t p = 0; p < kParts; ++p) {

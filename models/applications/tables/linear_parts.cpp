@@ -6,6 +6,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "npzoo/models/applications/tables/covariate_errors.h"
+
 namespace npzoo {
 
 namespace {
@@ -35,6 +37,7 @@ LinearParts::LinearParts(const FillData& data)
       if (const auto part = parts_.find({v, group_at(place_groups_, i)}); part != parts_.end())
         part->second.places.push_back(i);
     variance_.emplace_back(places);
+    if (!data.covariate_std.empty()) of_covariates_.emplace_back(places);
     for (const auto& [group, of_group] : rows) fit(inputs, {v, group}, of_group, parts_[{v, group}]);
   }
   if (parts_.size() > 1)
@@ -63,7 +66,19 @@ void LinearParts::fit(const GpInputs& inputs, const Key& key, const std::vector<
   part.errors = process.slope_errors(inputs(places));
   for (std::size_t i = 0; i < part.errors.size(); ++i)
     variance_[key.first][part.places[i / part.slopes.size()]] += part.errors[i] * part.errors[i];
+  if (!of_covariates_.empty()) add_covariate_errors(key.first, part);
   if (notes_.empty()) notes_ = describe_slopes(process.found(), inputs, of_.x_names);
+}
+
+void LinearParts::add_covariate_errors(std::size_t value, const Part& part) {
+  const auto count = static_cast<std::size_t>(of_.covariates);
+  for (const std::size_t place : part.places)
+    for (const GpSlope& slope : part.slopes) {
+      const double std = of_.covariate_std[place * count + slope.input - (dim_x_ - count)],
+                   more = (slope.value * slope.value + slope.std * slope.std) * std * std;
+      variance_[value][place] += more;
+      of_covariates_[value][place] += more;
+    }
 }
 
 double LinearParts::Part::at(std::span<const double> row) const {
@@ -120,6 +135,7 @@ void LinearParts::add_to(FillResult& answer, std::uint64_t seed) const {
             normals.begin(), normals.end(), part.errors.begin() + static_cast<std::ptrdiff_t>(p * slopes), 0.0);
     }
   }
+  add_errors_to_samples(of_covariates_, at_, seed, answer);
   for (TableEnd& end : answer.ends) {
     const auto part = parts_.find({end.column, static_cast<std::uint32_t>(end.group)});
     if (part == parts_.end()) continue;

@@ -20,7 +20,7 @@ class LinearParts {
   /// Returns the values without their linear parts, and the truths, if there are any.
   std::vector<std::vector<double>> values() const;
   std::vector<std::vector<double>> truth() const;
-  /// The variance that the uncertainty of slopes adds at each place, of each value column.
+  /// The variance that the uncertainty of slopes and of predicted covariates adds at each place, of each value column.
   const std::vector<std::vector<double>>& variance() const { return variance_; }
   /// Adds the linear parts to predictions of `values`, made with these variances. Samples get draws of the slopes from
   /// random numbers of this seed.
@@ -40,6 +40,7 @@ class LinearParts {
   };
   using Key = std::pair<std::size_t, std::uint32_t>;  // number of the value, group
 
+  void add_covariate_errors(std::size_t value, const Part& part);
   void fit(const GpInputs& inputs, const Key& key, const std::vector<std::size_t>& rows, Part& part);
   std::vector<double> less(std::size_t value, std::span<const double> y, std::span<const double> x,
                            std::span<const std::uint32_t> groups) const;
@@ -49,7 +50,7 @@ class LinearParts {
   std::span<const double> at_;  // the inputs of places
   std::span<const std::uint32_t> place_groups_;
   std::map<Key, Part> parts_;
-  std::vector<std::vector<double>> variance_;
+  std::vector<std::vector<double>> variance_, of_covariates_;  // all of it, and the part of predicted covariates
   std::vector<std::string> notes_;
 };
 

@@ -53,6 +53,7 @@ FillData PlainTable::data() const {
   plain.dim_x = static_cast<std::int64_t>(coordinates_);
   plain.lonlat = false;
   plain.covariates = 0;
+  plain.covariate_std = {};
   plain.x_groups.clear();
   plain.x = x_;
   if (plain.targets) plain.targets = targets_;
