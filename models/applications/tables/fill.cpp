@@ -101,6 +101,7 @@ std::int64_t most_observed(const FillData& data) {
 FillResult fill_plain(const Method& method, const CompleteData& c, const FillOptions& options) {
   const std::unique_ptr<MethodRun> run = method.run(c, options);
   TableQuestion question = c.question;
+  question.missing_alone = options.missing_alone && !c.data.targets;
   TransformedValues values = transform_values(options.transform, *run->quiet_series(), question);
   const auto variances = covariate_variances(*run->quiet_series(), run->range(), c.data, question);
   if (!variances.empty()) question.added_variance = as_columns(variances);

@@ -74,6 +74,7 @@ struct FillOptions {
   /// Series of one input on a calendar, if the weights are for tables: forecasts behind their ends by a combination
   /// (see forecast_table_ends) and seasons in their holes (see fill_seasonal_holes).
   bool combine_ends = true;
+  bool missing_alone = false;          // only places with a missing value (see TableQuestion), without `targets`
   std::vector<std::string> periods{};  // of seasons (see find_regular_series); empty: found
   bool check_ends = false;             // score those forecasts on the last season, hidden
   TransformOptions transform{};        // limits of the values, and the scale on which they are predicted

@@ -153,6 +153,7 @@ void help_columns(const CompleteData& c, const FillOptions& options, const FillA
                           .chunk = options.chunk,
                           .gp = options.gp,
                           .combine_ends = false,
+                          .missing_alone = true,
                           .periods = options.periods,
                           .stop = options.stop,
                           .job = options.job};

@@ -115,7 +115,7 @@ class SeriesOfTable {
     const std::size_t first = first_column(index);
     Series s = unobserved(index);
     observe(index, index % q_.group_count, s);
-    for (const std::uint32_t row : asked_.of(index % q_.group_count)) {
+    for (const std::uint32_t row : places_of(index)) {
       append(q_.targets, row, s.targets);
       for (std::size_t c = 0; c < dim_y_ && !q_.truth.empty(); ++c) s.truth.push_back(q_.truth[first + c][row]);
       for (std::size_t c = 0; c < dim_y_ && !q_.added_variance.empty(); ++c)
@@ -125,7 +125,7 @@ class SeriesOfTable {
   }
 
   void put(std::int64_t index, const SeriesPrediction& said) {
-    const auto rows = asked_.of(index % q_.group_count);
+    const std::vector<std::uint32_t> rows = places_of(index);
     for (std::size_t c = 0; c < dim_y_ && !rows.empty(); ++c) {
       PredictedColumn& column = answer_.columns[first_column(index) + c];
       scatter(said.mean, c, rows, column.mean);
@@ -143,6 +143,17 @@ class SeriesOfTable {
   }
 
  private:
+  std::vector<std::uint32_t> places_of(std::int64_t index) const {
+    const auto all = asked_.of(index % q_.group_count);
+    std::vector<std::uint32_t> places(all.begin(), all.end());
+    const auto columns = std::span(q_.y).subspan(first_column(index), dim_y_);
+    if (q_.missing_alone)
+      std::erase_if(places, [&](std::uint32_t row) {
+        return std::ranges::none_of(columns, [row](std::span<const double> y) { return std::isnan(y[row]); });
+      });
+    return places;
+  }
+
   Series unobserved(std::int64_t index) const {
     const auto names = std::span(q_.y_names).subspan(first_column(index), dim_y_);
     Series s;
