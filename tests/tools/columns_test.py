@@ -108,11 +108,33 @@ def one_column_has_the_answer_and_the_text_of_apart():
 
 
 @case
-def bounds_that_keep_columns_apart_are_told():
-    _, told = predict(stations(), "--bounds", "-50,")
-    expect("; columns are predicted apart: values have bounds or a transform" in told, told)
-    _, told = predict(stations(names=("north",)), "--bounds", "-50,")
-    expect("apart" not in told, told)
+def limits_that_nothing_reaches_change_no_digit():
+    figures = "--quantiles", "0.1,0.9", "--samples", "7", "--samples-out", write("samples.csv", "")
+    plain, _ = predict(stations(), *figures)
+    text, samples = plain.read_text(), figures[-1].read_text()
+    limited, told = predict(stations(), *figures, "--bounds", "-1e6,")
+    expect("columns help each other" in told and limited.read_text() == text and figures[-1].read_text() == samples, told)
+
+
+@case
+def columns_help_each_other_through_a_transform():
+    raised = "\n".join(",".join(cell if not cell or i == 0 or k == 0 else f"{math.exp(float(cell) / 2):.5f}" for k, cell in enumerate(line.split(",")))
+                       for i, line in enumerate(stations().splitlines())) + "\n"
+    def worst(*flags):
+        out, told = predict(raised, "--transform", "log", "--quantiles", "0.05", *flags)
+        header, rows = table(out)
+        at, low = header.index("mean_north"), header.index("q0.05_north")
+        expect(all(float(row[low]) > 0 for row in rows), "a lower quantile beyond the limit")
+        return math.sqrt(sum(math.log(float(rows[i][at]) / math.exp(walk(i, 0) / 2)) ** 2 for i in GAP) / len(GAP)), told
+    together, told = worst()
+    apart, said = worst("--columns-apart")
+    expect("columns help each other" in told and "help" not in said and together < .6 * apart, (together, apart, told))
+
+
+@case
+def values_as_they_are_keep_columns_apart_and_that_is_told():
+    _, told = predict(stations(), "--no-standardise")
+    expect("; columns are predicted apart: values are used as they are" in told, told)
 
 
 def long_form(content, left_out=lambda day, name: False):

@@ -218,7 +218,7 @@ def arguments(method, question, wrappers):
 
 
 def new_in(wrappers):
-    """Those that say something new. So do limits beside a transform, and groups, limits and transforms beside a second column, which then has no use."""
+    """Those that say something new. So do limits beside a transform, and groups and limits beside a second column."""
     new = set(wrappers).difference(OLD)
     if wrappers & {"counts", "log", "sqrt", "auto"}:
         new |= wrappers & {"bounds", "wide"}

@@ -18,7 +18,7 @@ struct ColumnHelp {
   std::vector<GapShares> gaps{};      // of each kind of gap with missing cells
   std::vector<ColumnGain> columns{};  // of each name
   std::string apart{};                // why columns were not tried together; empty: they were
-  bool by_options = false;            // this is because of bounds, a transform or values taken as they are
+  bool by_options = false;            // this is because values are used as they are
 
   bool together() const;
   /// "columns" or "groups".

@@ -67,7 +67,7 @@ struct FillOptions {
   /// the weights (see compare_on_hidden_thirds).
   bool compare_gp = false;
   /// Lets the columns of a row predict each other's missing values, where that is better on hidden cells: with weights
-  /// of one value, without `targets` and transforms. Groups that share their places help each other, too (see
+  /// of one value, without `targets`. Groups that share their places help each other, too (see
   /// help_columns).
   bool columns_help = true;
   bool baselines = false;  // score others on the same rows, where there is a truth; see also score_end_methods

@@ -10,6 +10,7 @@
 #include "npzoo/engine/random.h"
 #include "npzoo/models/applications/tables/cell_layout.h"
 #include "npzoo/models/applications/tables/columns/columns_together.h"
+#include "npzoo/models/applications/tables/row_distribution.h"
 
 namespace npzoo {
 
@@ -29,7 +30,6 @@ std::size_t comparable_rows(const CellTable& cells) {
 /// Why columns are not tried together; empty: they are.
 std::string why_apart(const FillData& d, const FillOptions& options, const CellLayout& layout, const CellTable& cells) {
   constexpr std::size_t kFewest = 20;
-  if (options.transform.any()) return "values have bounds or a transform";
   if (!options.standardise) return "values are used as they are";
   if (!layout.refusal().empty()) return layout.refusal();
   if (comparable_rows(cells) >= kFewest) return "";
@@ -50,23 +50,31 @@ bool any_to_help(const CellLayout& layout, const CellTable& cells) {
   return false;
 }
 
-/// Moves and stretches the figures of a cell; scores are those of a Gaussian.
-void change_cell(PredictedColumn& column, std::size_t row, double mean, double std, double truth) {
-  const double old_mean = column.mean[row], scale = column.std[row] > 0 ? std / column.std[row] : 0;
-  const std::size_t rows = column.mean.size();
-  for (std::vector<double>* figures : {&column.quantiles, &column.samples}) {
-    const std::size_t width = figures->size() / rows;
-    for (std::size_t k = row * width; k < (row + 1) * width; ++k)
-      (*figures)[k] = mean + scale * ((*figures)[k] - old_mean);
+/// A table on the scale of the transforms, on which columns help each other.
+class OnScale {
+ public:
+  OnScale(const FillData& data, const std::vector<ValueTransform>& transforms) : transforms_(transforms), data_(data) {
+    data_.truth.clear();
+    if (!active()) return;
+    for (std::size_t v = 0; v < data.values.size(); ++v) {
+      std::vector<double>& column = values_.emplace_back(data.values[v].begin(), data.values[v].end());
+      for (double& y : column) y = std::isnan(y) ? y : transforms[v].forward(y);
+    }
+    data_.values = as_columns(values_);
   }
-  column.mean[row] = mean;
-  column.std[row] = std;
-  if (column.crps.empty() || std::isnan(truth)) return;
-  const GaussianMixture gaussian{.mean = {&mean, 1}, .std = {&std, 1}};
-  column.crps[row] = crps(gaussian, truth);
-  column.central_mass[row] = central_mass(gaussian, truth);
-}
+  OnScale(const OnScale&) = delete;
+  OnScale& operator=(const OnScale&) = delete;
 
+  bool active() const { return std::ranges::any_of(transforms_, &ValueTransform::active); }
+  const FillData& data() const { return data_; }
+
+ private:
+  const std::vector<ValueTransform>& transforms_;
+  std::vector<std::vector<double>> values_;
+  FillData data_;
+};
+
+/// Changed cells are Gaussian on the scale of their transform.
 void change_columns(const CompleteData& c, const ColumnsAnswer& answer, const CellLayout& layout, FillResult& result) {
   std::vector<bool> any(result.columns.size());
   for (std::size_t i = 0; i < layout.rows(); ++i)
@@ -76,7 +84,8 @@ void change_columns(const CompleteData& c, const ColumnsAnswer& answer, const Ce
       const std::size_t v = layout.value_of(column), row = static_cast<std::size_t>(at);
       const double truth =
           c.question.truth.empty() ? std::numeric_limits<double>::quiet_NaN() : c.question.truth[v][row];
-      change_cell(result.columns[v], row, answer.figures.mean(i, column), answer.figures.std(i, column), truth);
+      const double mean = answer.figures.mean(i, column), std = answer.figures.std(i, column);
+      put({{mean, positive_std(std, mean)}, result.transforms[v]}, at, truth, result.quantiles, result.columns[v]);
       any[v] = true;
     }
   for (std::size_t v = 0; v < any.size(); ++v)
@@ -98,7 +107,8 @@ void forget_changed_ends(const ColumnsAnswer& answer, const CellLayout& layout, 
   });
 }
 
-/// Gives samples of the missing cells of a row the correlations of the columns. Paths of forecasts stay as they are.
+/// Gives samples of the missing cells of a row the correlations of the columns. Paths of forecasts stay as they are,
+/// and so do cells behind a transform that columns did not change.
 void correlate_samples(const ColumnsAnswer& answer, const CellTable& cells, const CellLayout& layout,
                        std::uint64_t seed, FillResult& result) {
   if (result.samples == 0) return;
@@ -111,60 +121,67 @@ void correlate_samples(const ColumnsAnswer& answer, const CellTable& cells, cons
   Random random(seed);
   for (std::size_t i = 0; i < layout.rows(); ++i)
     for (std::size_t s = 0; s < count; ++s) {
-      random.fill_normal(normals);  // of cells without a row in the data
-      for (std::size_t column = 0; column < normals.size(); ++column) {
-        const std::int64_t at = layout.data_row(i, column);
-        if (at == CellLayout::kNoRow) continue;
-        const auto row = static_cast<std::size_t>(at);
-        const PredictedColumn& c = result.columns[layout.value_of(column)];
-        normals[column] = c.std[row] > 0 ? (c.samples[row * count + s] - c.mean[row]) / c.std[row] : 0;
-      }
+      random.fill_normal(normals);
+      const auto each = [&](auto&& visit) {
+        for (std::size_t column = 0; column < normals.size(); ++column) {
+          const std::int64_t at = layout.data_row(i, column);
+          if (at == CellLayout::kNoRow || cells.known(i, column)) continue;
+          const std::size_t v = layout.value_of(column), row = static_cast<std::size_t>(at);
+          visit(column, row, answer.changed[i * cells.columns + column], result.transforms[v], result.columns[v]);
+        }
+      };
+      each([&](std::size_t column, std::size_t row, bool changed, const ValueTransform& transform, PredictedColumn& c) {
+        if (!changed && !transform.active() && c.std[row] > 0)
+          normals[column] = (c.samples[row * count + s] - c.mean[row]) / c.std[row];
+      });
       correlations.correlate(i, normals);
-      for (std::size_t column = 0; column < normals.size(); ++column) {
-        const std::int64_t at = layout.data_row(i, column);
-        if (at == CellLayout::kNoRow || cells.known(i, column) || forecast[static_cast<std::size_t>(at)]) continue;
-        const auto row = static_cast<std::size_t>(at);
-        PredictedColumn& c = result.columns[layout.value_of(column)];
-        c.samples[row * count + s] = c.mean[row] + c.std[row] * normals[column];
-      }
+      each([&](std::size_t column, std::size_t row, bool changed, const ValueTransform& transform, PredictedColumn& c) {
+        double& sample = c.samples[row * count + s];
+        if (changed)
+          sample = transform.inverse(answer.figures.mean(i, column) + answer.figures.std(i, column) * normals[column]);
+        else if (!transform.active() && !forecast[row])
+          sample = c.mean[row] + c.std[row] * normals[column];
+      });
     }
 }
 
 }  // namespace
 
 void help_columns(const CompleteData& c, const FillOptions& options, const FillAlone& alone, FillResult& result) {
-  const FillData& d = c.data;
-  if (!options.columns_help || d.targets || result.unanswered > 0) return;
+  if (!options.columns_help || c.data.targets || result.unanswered > 0) return;
+  const OnScale scale(c.data, result.transforms);
+  const FillData& d = scale.data();
   const CellLayout layout(d);
   if (layout.refusal().empty() && layout.columns() < 2) return;
   const CellTable cells = layout.cells();
   ColumnHelp help{.names = layout.names(), .values = layout.values(), .of_groups = !d.groups.empty()};
   help.apart = why_apart(d, options, layout, cells);
-  help.by_options = !help.apart.empty() && (options.transform.any() || !options.standardise);
+  help.by_options = !help.apart.empty() && !options.standardise;
   if (!help.apart.empty()) {
     result.report.help = std::move(help);
     return;
   }
   if (!any_to_help(layout, cells)) return;
-  // Forecasts and seasons take most of the time, and on development tables they changed no decision.
-  const FillOptions quiet{.standardise = options.standardise,
+  const FillOptions whole{.standardise = options.standardise,
                           .neighbours = options.neighbours,
                           .turn = options.turn,
                           .chunk = options.chunk,
-                          .gp = options.gp,
-                          .combine_ends = false,
-                          .missing_alone = true,
+                          .combine_ends = options.combine_ends,
                           .periods = options.periods,
                           .stop = options.stop,
                           .job = options.job};
+  // Forecasts and seasons take most of the time, and on development tables they changed no decision.
+  FillOptions quiet = whole;
+  quiet.combine_ends = false;
+  quiet.missing_alone = true;
   const PredictAlone predict = [&](const CellTable& some) {
     const std::vector<std::vector<double>> values = layout.values_of(some);
     FillData shown = d;
     shown.values = as_columns(values);
-    shown.truth.clear();
     return layout.figures(alone(shown, quiet), some);
   };
-  const ColumnsAnswer answer = fill_columns(cells, layout.figures(result, cells), predict, d.dim_x - d.covariates == 1);
+  const CellFigures first = layout.figures(scale.active() ? alone(d, whole) : result, cells);
+  const ColumnsAnswer answer = fill_columns(cells, first, predict, d.dim_x - d.covariates == 1);
   help.gaps = answer.gaps;
   help.columns = answer.columns;
   result.report.help = std::move(help);
