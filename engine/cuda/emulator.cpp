@@ -1,5 +1,6 @@
 #include "npzoo/engine/cuda/emulator.h"
 
+#include <array>
 #include <boost/context/fiber.hpp>
 #include <boost/context/fixedsize_stack.hpp>
 #include <map>
@@ -37,26 +38,31 @@ struct Thread {
   Warp* warp;
   Position position;
   State state = State::done;
+  int place = 0;      // among the lanes that run
   unsigned turn = 0;  // exchanges made
   const std::function<void()>* kernel = nullptr;
-  boost::context::fiber fiber, scheduler;
+  boost::context::fiber fiber;  // empty while it runs
 
-  void resume() {
-    if (!fiber)
-      fiber = boost::context::fiber(std::allocator_arg, boost::context::fixedsize_stack(kStackBytes),
-                                    [this](boost::context::fiber&& caller) {
-                                      scheduler = std::move(caller);
-                                      while (true) {
-                                        (*kernel)();
-                                        wait(State::done);
-                                      }
-                                      return std::move(scheduler);
-                                    });
-    fiber = std::move(fiber).resume();
+  void wait(State why);
+};
+
+/// The lanes of the warp at hand, in the order in which they run.
+struct Lanes {
+  std::array<Thread*, kLanes> threads{};
+  int count = 0, at_barrier = 0;
+
+  /// The first lane from `place` on that is ready; null: there is none.
+  Thread* ready_from(int place) const {
+    while (place < count && threads[place]->state != State::ready) ++place;
+    return place < count ? threads[place] : nullptr;
   }
-  void wait(State why) {
-    state = why;
-    scheduler = std::move(scheduler).resume();
+  /// The lane to go on with after one has come to wait at `place`. The last one at the barrier opens it.
+  Thread* after(int place) {
+    if (Thread* next = ready_from(place + 1)) return next;
+    if (at_barrier < count) return nullptr;
+    at_barrier = 0;
+    for (int i = 0; i < count; ++i) threads[i]->state = State::ready;
+    return threads[0];
   }
 };
 
@@ -65,6 +71,8 @@ struct Worker {
   std::vector<std::unique_ptr<Thread>> threads;
   std::vector<Warp> warps = std::vector<Warp>(kMostThreads / kLanes);
   std::unique_ptr<std::byte[]> shared = std::make_unique<std::byte[]>(kMostSharedBytes + kGuardBytes + 128);
+  Lanes lanes;
+  boost::context::fiber scheduler;  // empty while it runs
 
   std::byte* shared_begin() const {
     return reinterpret_cast<std::byte*>((reinterpret_cast<std::uintptr_t>(shared.get()) + 127) / 128 * 128);
@@ -72,8 +80,43 @@ struct Worker {
 };
 
 thread_local Worker worker;
+thread_local Worker* own_worker = nullptr;  // is found faster than `worker`, whose first use constructs it
 thread_local Thread* running = nullptr;
 thread_local Position flat;
+
+/// Leaves a fiber, whose rest `left` keeps, and goes on with another one.
+void go_on(boost::context::fiber& left, boost::context::fiber& with) {
+  std::move(with).resume_with([&left](boost::context::fiber&& rest) {
+    left = std::move(rest);
+    return boost::context::fiber();
+  });
+}
+
+void go_on(boost::context::fiber& left, Thread& thread) {
+  if (!thread.fiber)
+    thread.fiber = boost::context::fiber(std::allocator_arg, boost::context::fixedsize_stack(kStackBytes),
+                                         [&thread](boost::context::fiber&& none) {
+                                           while (true) {
+                                             (*thread.kernel)();
+                                             thread.wait(State::done);
+                                           }
+                                           return std::move(none);
+                                         });
+  running = &thread;
+  go_on(left, thread.fiber);
+}
+
+/// Goes on with the next lane at once: a way by the scheduler would take two changes of fibers.
+void Thread::wait(State why) {
+  state = why;
+  Worker& w = *own_worker;
+  w.lanes.at_barrier += why == State::at_warp_barrier;
+  Thread* next = w.lanes.after(place);
+  if (next == this) return;
+  if (next) return go_on(fiber, *next);
+  running = nullptr;
+  go_on(fiber, w.scheduler);
+}
 
 struct Launch {
   const char* name;
@@ -85,15 +128,17 @@ struct Launch {
 
 class Block {
  public:
-  Block(const Launch& launch, const std::function<void()>& kernel, std::int64_t index) : launch_(launch) {
-    for (std::size_t t = worker.threads.size(); std::cmp_less(t, launch.threads); ++t)
-      worker.threads.push_back(std::make_unique<Thread>(worker.warps[t / kLanes]));
-    std::memset(worker.shared_begin(), kPoison, launch.shared);
-    std::memset(worker.shared_begin() + launch.shared, kGuard, kGuardBytes);
+  Block(const Launch& launch, const std::function<void()>& kernel, std::int64_t index)
+      : launch_(launch), worker_(worker) {
+    own_worker = &worker_;
+    for (std::size_t t = worker_.threads.size(); std::cmp_less(t, launch.threads); ++t)
+      worker_.threads.push_back(std::make_unique<Thread>(worker_.warps[t / kLanes]));
+    std::memset(worker_.shared_begin(), kPoison, launch.shared);
+    std::memset(worker_.shared_begin() + launch.shared, kGuard, kGuardBytes);
     const auto i = static_cast<unsigned>(index);
     const dim3 block(i % launch.blocks.x, i / launch.blocks.x % launch.blocks.y, i / launch.blocks.x / launch.blocks.y);
     for (int t = 0; t < launch.threads; ++t) {
-      Thread& thread = *worker.threads[t];
+      Thread& thread = *worker_.threads[t];
       thread.position = {dim3(static_cast<unsigned>(t), 0, 0), block, dim3(static_cast<unsigned>(launch.threads)),
                          launch.blocks};
       thread.kernel = &kernel;
@@ -107,9 +152,9 @@ class Block {
       for (int w = 0; w < warps; ++w) run_warp(launch_.backwards ? warps - 1 - w : w);
       if (all(0, launch_.threads, State::done)) break;
       if (!all(0, launch_.threads, State::at_block_barrier)) stuck("__syncthreads");
-      release(0, launch_.threads);
+      for (int t = 0; t < launch_.threads; ++t) worker_.threads[t]->state = State::ready;
     }
-    const std::byte* guard = worker.shared_begin() + launch_.shared;
+    const std::byte* guard = worker_.shared_begin() + launch_.shared;
     if (!std::all_of(guard, guard + kGuardBytes, [](std::byte b) { return b == std::byte{kGuard}; }))
       give_up("it wrote past the end of its {} bytes of shared memory", launch_.shared);
   }
@@ -118,37 +163,30 @@ class Block {
   /// Until its lanes wait for the rest of the block or are done.
   void run_warp(int warp) {
     const int first = warp * kLanes, last = std::min(first + kLanes, launch_.threads);
-    while (true) {
-      for (int i = first; i < last; ++i) {
-        Thread& thread = *worker.threads[launch_.backwards ? first + last - 1 - i : i];
-        if (thread.state != State::ready) continue;
-        running = &thread;
-        thread.resume();
-        running = nullptr;
-      }
-      const bool any_waits = std::any_of(worker.threads.begin() + first, worker.threads.begin() + last,
-                                         [](const auto& t) { return t->state == State::at_warp_barrier; });
-      if (!any_waits) return;
-      if (!all(first, last, State::at_warp_barrier)) stuck("an exchange of a warp");
-      release(first, last);
+    Lanes& lanes = worker_.lanes;
+    lanes.count = last - first;
+    lanes.at_barrier = 0;
+    for (int i = 0; i < lanes.count; ++i) {
+      lanes.threads[i] = worker_.threads[launch_.backwards ? last - 1 - i : first + i].get();
+      lanes.threads[i]->place = i;
     }
+    if (Thread* ready = lanes.ready_from(0)) go_on(worker_.scheduler, *ready);
+    if (lanes.at_barrier > 0) stuck("an exchange of a warp");
   }
 
-  static bool all(int first, int last, State state) {
-    return std::all_of(worker.threads.begin() + first, worker.threads.begin() + last,
+  bool all(int first, int last, State state) const {
+    return std::all_of(worker_.threads.begin() + first, worker_.threads.begin() + last,
                        [state](const auto& t) { return t->state == state; });
-  }
-  static void release(int first, int last) {
-    for (int i = first; i < last; ++i) worker.threads[i]->state = State::ready;
   }
   [[noreturn]] void stuck(const char* what) const { give_up("found {} that some threads do not reach", what); }
   template <class... A>
   [[noreturn]] void give_up(fmt::format_string<A...> what, A&&... arguments) const {
-    worker.threads.clear();  // unwinds the fibers
+    worker_.threads.clear();  // unwinds the fibers
     fail("[emulator] kernel {}: {}", launch_.name, fmt::format(what, std::forward<A>(arguments)...));
   }
 
   const Launch& launch_;
+  Worker& worker_;
 };
 
 /// The most shared memory that was allowed for each kernel.
