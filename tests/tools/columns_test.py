@@ -6,6 +6,7 @@ import math
 import sys
 
 from cli_support import case, expect, npzoo, run_cases, succeed, write
+from pictures_support import pixels
 
 
 def noise(i, c):
@@ -207,6 +208,22 @@ def words_tell_kinds_of_rows_apart():
     names = "\n".join([lines[0]] + [f"name{i}," + line.split(",", 1)[1] for i, line in enumerate(lines[1:])]) + "\n"
     _, told = predict(names)
     expect("also used" not in told, told)
+
+
+@case
+def a_picture_shows_who_helps_whom():
+    picture = write("columns.png", "")
+    _, told = predict(stations(), "--plot-columns", picture)
+    height, width, channels, content = pixels(picture)
+    brightest = bytes((253, 231, 37))  # the largest share
+    expect("not drawn" not in told and channels == 3 and content.count(brightest) > 100, (told, height, width))
+    predict(ROWS, "--plot-columns", picture)
+    expect(pixels(picture)[3] != content, "another table, another picture")
+    picture.unlink()
+    _, told = predict(stations(), "--columns-apart", "--plot-columns", picture)
+    expect("columns.png was not drawn: columns do not help each other" in told and not picture.exists(), told)
+    r = npzoo("predict", write("table.csv", stations()), "--out", write("out.csv", ""), "--plot-columns", "columns.pdf")
+    expect(r.returncode == 1 and ".svg or .png" in r.stderr, r.stderr)
 
 
 @case

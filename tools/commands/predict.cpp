@@ -156,6 +156,9 @@ void add_file_flags(Flags& flags, PredictCommand& c) {
   flags.text("--plot", c.plot,
              "picture to write, .svg or .png: a band for one input and at most 100000 rows, three maps for two inputs; "
              "at most twelve groups");
+  flags.text(
+      "--plot-columns", c.plot_columns,
+      "picture to write, .svg or .png, of what columns, or groups, learn from each other; none if they do not help");
 }
 
 void add_column_flags(Flags& flags, PredictCommand& c) {
@@ -214,10 +217,11 @@ void add_context_flags(Flags& flags, PredictCommand& c) {
   flags.toggle(
       "--no-standardise", c.as_is,
       "use inputs and values unchanged, instead of mapping them to the range and the standard deviation of training");
-  flags.toggle("--columns-apart", c.columns_apart,
-               "predict each column and group by itself. By default columns of a row, and groups that share their times, "
-               "help to predict each other where that is better on hidden cells. So do complete columns of numbers and "
-               "words unless --values names the columns");
+  flags.toggle(
+      "--columns-apart", c.columns_apart,
+      "predict each column and group by itself. By default columns of a row, and groups that share their times, "
+      "help to predict each other where that is better on hidden cells. So do complete columns of numbers and "
+      "words unless --values names the columns");
   flags.whole("--neighbours", c.neighbours, {0},
               "observed points used for each group of near targets (default 0: the number in training)");
   flags.toggle("--no-turn", c.no_turn,
@@ -287,11 +291,13 @@ int predict_as_rank(const PredictCommand& c, Job& job) {
     reader = flag;
   }
   const std::filesystem::path checkpoint = c.checkpoint.empty() ? "" : find_weights(c.checkpoint);
-  check_outputs("predict", c.common, {{"--out", c.out}, {"--samples-out", c.samples_out}, {"--plot", c.plot}},
-                {{"--checkpoint", checkpoint},
-                 {c.strict ? "--context" : "TABLE", c.table},
-                 {"--targets", c.targets},
-                 {"--truth", c.truth}});
+  check_outputs(
+      "predict", c.common,
+      {{"--out", c.out}, {"--samples-out", c.samples_out}, {"--plot", c.plot}, {"--plot-columns", c.plot_columns}},
+      {{"--checkpoint", checkpoint},
+       {c.strict ? "--context" : "TABLE", c.table},
+       {"--targets", c.targets},
+       {"--truth", c.truth}});
   for (const NamedFile& table : {NamedFile{"--out", c.out}, {"--samples-out", c.samples_out}})
     check_table_name("predict", table);
   const NoGrad off;

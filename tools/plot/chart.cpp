@@ -188,7 +188,9 @@ std::vector<Cell> make_cells(const Figure& figure, const Lines& lines) {
                      .x_ticks = !axes                    ? none
                                 : !panel.x_ticks.empty() ? panel.x_ticks
                                                          : ticks_of(panel.x_time, x, width, kXTickUnits),
-                     .y_ticks = axes ? ticks_of(panel.y_time, y, height, kYTickUnits) : none,
+                     .y_ticks = !axes                    ? none
+                                : !panel.y_ticks.empty() ? panel.y_ticks
+                                                         : ticks_of(panel.y_time, y, height, kYTickUnits),
                      .bar_ticks = panel.bar ? ticks_of(given(panel.bar->scale.shown), height, kYTickUnits) : none,
                      .y_labelled = axes && (!figure.share_y || column == 0),
                      .x_label = with_years(panel.x_label, panel.x_time, x, tick_count(width, kXTickUnits)),

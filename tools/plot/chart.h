@@ -23,7 +23,7 @@ struct Panel {
   std::optional<Range> y_range{};
   std::optional<TimeAxis> x_time{};  // x are days; years that ticks do not say stand behind x_label
   std::optional<TimeAxis> y_time{};
-  std::vector<Tick> x_ticks{};  // such as names; empty: those of numbers or times
+  std::vector<Tick> x_ticks{}, y_ticks{};  // such as names; empty: those of numbers or times
   std::vector<Layer> layers{};  // drawn in this order
   std::optional<ColorBar> bar{};
   bool axes = true;  // drawn and labelled; x_label stands alone where they are not

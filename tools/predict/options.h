@@ -30,6 +30,7 @@ struct PredictOptions {
   bool strict = false;                 // the table came by --context: no value may be missing
   std::filesystem::path targets, out;  // empty: none
   std::filesystem::path plot;          // empty: no picture
+  std::filesystem::path plot_columns;  // of what columns learn from each other; empty: no picture
   ColumnChoice columns;                // empty if nothing was said
   std::vector<double> quantiles;
   std::int64_t digits = kStdDigits;  // significant ones of a standard deviation

@@ -16,6 +16,7 @@
 #include "tools/cli/outputs.h"
 #include "tools/cli/own_program.h"
 #include "tools/cli/progress.h"
+#include "tools/pictures/columns.h"
 #include "tools/predict/application.h"
 #include "tools/predict/picture.h"
 #include "tools/predict/summary.h"
@@ -49,11 +50,18 @@ FillTables read_tables(const PredictOptions& c, std::optional<std::int64_t> dim_
 
 constexpr std::size_t kMostPanels = 20;
 
-void check_picture(const PredictOptions& c, const FillTables& tables) {
+void check_pictures(const PredictOptions& c, const FillTables& tables) {
+  if (!c.plot_columns.empty()) {
+    plot::format_of(c.plot_columns);
+    check_drawn_names(c.plot_columns, tables.columns.values);
+    check_drawn_names(c.plot_columns, tables.helpers);
+    check_drawn_names(c.plot_columns, tables.groups);
+  }
   if (c.plot.empty()) return;
   plot::format_of(c.plot);
   const ColumnChoice& columns = tables.columns;
-  check(tables.has_inputs(), "[plot] {} has rows without an input, expected --inputs", c.table.string());
+  check(tables.has_inputs(), "[plot] {} has rows without an input, expected --inputs, or --plot-columns",
+        c.table.string());
   check(columns.inputs.size() <= 2, "[plot] {} has {} inputs, {}, expected one or two", c.table.string(),
         columns.inputs.size(), fmt::join(columns.inputs, ", "));
   check_drawn_names(c.plot, columns.inputs);
@@ -131,13 +139,16 @@ void draw(PredictionPicture& picture, const PredictOptions& c, const FillTables&
   picture.draw();
 }
 
-/// Tables of predictions and samples, and the picture: all appear, or none.
+bool help_together(const FillResult& result) { return result.report.help && result.report.help->together(); }
+
+/// Tables of predictions and samples, and the pictures: all appear, or none.
 class Outputs {
  public:
   Outputs(const PredictOptions& c, const FillTables& tables, const FillResult& result,
           const std::vector<std::string>& groups) {
     if (!c.out.empty()) predictions_ = write_predictions(tables, result, c.out, c.digits, c.header);
     if (c.samples > 0) samples_ = write_samples(tables, result, c.samples_out, c.digits, c.header);
+    draw_columns(c, result);
     if (c.plot.empty()) return;
     std::vector<PictureAxis> axes;
     for (std::size_t i = 0; i < tables.columns.inputs.size(); ++i)
@@ -154,11 +165,19 @@ class Outputs {
     if (predictions_) predictions_->commit();
     if (samples_) samples_->commit();
     if (picture_) picture_->commit();
+    if (columns_) columns_->commit();
   }
 
  private:
+  void draw_columns(const PredictOptions& c, const FillResult& result) {
+    if (c.plot_columns.empty() || !help_together(result)) return;
+    columns_.emplace(c.plot_columns);
+    columns_->write(plot::draw_figure(draw_column_help(*result.report.help), c.plot_columns));
+  }
+
   std::unique_ptr<TableWriter> predictions_, samples_;
   std::optional<PredictionPicture> picture_;
+  std::optional<AtomicFile> columns_;
 };
 
 void show_messages(const PredictOptions& c, const FillTables& tables, const FillResult& result,
@@ -166,6 +185,8 @@ void show_messages(const PredictOptions& c, const FillTables& tables, const Fill
   if (!c.plot.empty() && drawn < tables.groups.size())
     progress.message(
         fmt::format("npzoo: {} shows the first {} of {} groups", c.plot.string(), drawn, tables.groups.size()));
+  if (!c.plot_columns.empty() && !help_together(result))
+    progress.message(fmt::format("npzoo: {} was not drawn: columns do not help each other", c.plot_columns.string()));
   show_facts(c, summary, result.report.comments());
   if (const std::vector<std::string>& names = tables.table.header(); names.size() > 1 && names[0].empty())
     progress.message(
@@ -311,10 +332,10 @@ int predict_tables(const PredictOptions& c, const TrainedModel* trained, Job& jo
   if (trained && trained->model->dim_x() != data.dim_x)
     check_fits(*trained, tables.columns.inputs, tables.columns.values);
   if (c.explain) return explain(c, tables, trained, job);
-  check_picture(c, tables);
+  check_pictures(c, tables);
   const std::vector<std::string> drawn = drawn_groups(c, tables);
   static_cast<void>(prediction_header(tables, c.quantiles));
-  for (const auto& path : {c.out, c.samples_out, c.plot})
+  for (const auto& path : {c.out, c.samples_out, c.plot, c.plot_columns})
     if (!path.empty() && job.leads()) check_can_be_written(path);
 
   compare_ranks(job, tables, trained);

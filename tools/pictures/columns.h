@@ -1,0 +1,12 @@
+#pragma once
+
+#include "npzoo/models/applications/tables/column_help.h"
+#include "tools/plot/chart.h"
+
+namespace npzoo::tools {
+
+/// What the columns of a table learn from each other: a row for each column that was predicted, with its gain, and in
+/// it the share of each other one. `help` is of columns that were predicted together.
+plot::Figure draw_column_help(const ColumnHelp& help);
+
+}  // namespace npzoo::tools
