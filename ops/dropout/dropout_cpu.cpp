@@ -1,27 +1,46 @@
-#include <cstring>
-
-#include "npzoo/engine/cpu/simd.h"
+#include "npzoo/engine/cpu/lanes.h"
+#include "npzoo/engine/cpu/philox_blocks.h"
 #include "npzoo/ops/dropout/kernels.h"
 
 namespace npzoo {
 
+namespace {
+
+/// Where a word is below the threshold, of as many words as a register has elements of T.
+template <class T, Isa isa>
+[[gnu::always_inline]] inline typename Simd<T, isa>::Mask below(const std::uint32_t* words, std::uint32_t threshold) {
+  typedef std::make_unsigned_t<typename Simd<T, isa>::Integer> Words __attribute__((vector_size(kVectorBytes)));
+  typedef std::uint32_t Stored __attribute__((vector_size(kVectorBytes / sizeof(T) * sizeof(std::uint32_t))));
+  Stored some;
+  __builtin_memcpy(&some, words, sizeof(some));
+  return __builtin_convertvector(some, Words) < threshold;
+}
+
+}  // namespace
+
 template <class T, Isa isa>
 void dropout(CpuContext<isa>& cpu, const Dropout<T>& p) {
-  const std::int64_t blocks = (p.each + 3) / 4;  // of a task
+  constexpr std::int64_t kWords = simd::PhiloxLanes<isa>::kWords;  // drawn together
+  const std::int64_t groups = (p.each + kWords - 1) / kWords;      // of a task
   const RandomState start{static_cast<std::uint64_t>(p.generator[0]), static_cast<std::uint64_t>(p.generator[1]),
                           static_cast<std::uint64_t>(p.generator[2])};
-  cpu.parallel_for(p.tasks * blocks, 2048, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t task = i / blocks, block = i % blocks;
+  cpu.parallel_for(p.tasks * groups, 8192 / kWords, [&](std::int64_t begin, std::int64_t end) {
+    alignas(64) std::uint32_t words[kWords];
+    for (std::int64_t i = begin, task = begin / groups, group = begin % groups; i < end; ++i, ++group) {
+      if (group == groups) {
+        group = 0;
+        ++task;
+      }
+      const std::int64_t in_task = group * kWords, first = task * p.each + in_task;
       RandomState state = start;
-      state.offset += static_cast<std::uint64_t>(task) * kBlocksOfATask + static_cast<std::uint64_t>(block);
-      const auto drawn = philox(state);
-      std::uint32_t words[4];
-      std::memcpy(words, &drawn,
-                  sizeof(words));  // std::array's members would be symbols that all instruction sets share
-      const std::int64_t first = task * p.each + 4 * block, count = p.each - 4 * block < 4 ? p.each - 4 * block : 4;
-      for (std::int64_t k = 0; k < count; ++k)
-        p.out[first + k] = words[k] < p.threshold ? T(0) : p.scale * p.x[first + k];
+      state.offset += static_cast<std::uint64_t>(task) * kBlocksOfATask + static_cast<std::uint64_t>(in_task / 4);
+      simd::philox_blocks<isa>(state, words);
+      const std::int64_t count = simd::min(kWords, p.each - in_task);
+      for (std::int64_t k = 0; k < count; k += Simd<T>::kLanes) {
+        const Vec<T> x = simd::load_up_to(p.x + first + k, count - k);
+        const Vec<T> kept = simd::select(below<T, isa>(words + k, p.threshold), Vec<T>{}, x * p.scale);
+        simd::store_up_to(p.out + first + k, kept, count - k);
+      }
     }
   });
 }
