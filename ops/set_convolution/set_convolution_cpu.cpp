@@ -1,4 +1,4 @@
-#include "npzoo/engine/cpu/lanes.h"
+#include "npzoo/ops/set_convolution/axis_weights.h"
 #include "npzoo/ops/set_convolution/sorted_points.h"
 
 namespace npzoo {
@@ -18,12 +18,6 @@ std::int64_t scale_count(const PointsAndGrid<T>& p) {
   return p.scale_of_each ? p.channels : 1;
 }
 
-/// Writes 1 / (2 l²) of each scale.
-template <class T>
-void prepare_scales(const PointsAndGrid<T>& p, T* inverse) {
-  for (std::int64_t s = 0; s < scale_count(p); ++s) inverse[s] = inverse_of_scale(p.scales[s]);
-}
-
 /// Nodes of both axes: those of a tile, or those that a point reaches.
 struct Window {
   NodeRange rows, columns;
@@ -40,25 +34,48 @@ Window window_of(const PointsAndGrid<T>& p, const T* x, double reach) {
           nodes_within(grid.columns(), x[grid.dims() - 1], reach)};
 }
 
-/// Computes the weights (nodes, scales) between x and nodes of an axis.
+/// The weights of both axes, for all points.
 template <class T>
-void weigh(const GridAxis& axis, const NodeRange& range, double x, const T* inverse, std::int64_t scales, T* weights) {
-  T* to = weights;
-  for (std::int64_t i = range.begin; i < range.end; ++i) {
-    const double distance = x - axis.node(i);
-    const T squared = static_cast<T>(-distance * distance);
-    for (std::int64_t s = 0; s < scales; ++s) *to++ = squared * inverse[s];
-  }
-  for_row<T>(to - weights, [&](auto get, auto put) { put(weights, exp(get(weights))); });
-}
+class GridWeights {
+ public:
+  explicit GridWeights(const PointsAndGrid<T>& p)
+      : reach_(reach_of(p)),
+        dims_(p.grid.dims()),
+        scales_(scale_count(p)),
+        memory_(static_cast<std::size_t>(elements(p)) * sizeof(T)),
+        inverse_(reinterpret_cast<T*>(memory_.data())),
+        rows_(p.grid.rows(), prepared(p), scales_, reach_, inverse_ + scales_),
+        columns_(p.grid.columns(), inverse_, scales_, reach_,
+                 inverse_ + scales_ + AxisWeights<T>::elements(p.grid.rows(), scales_, reach_)) {}
 
-/// Computes the weights of the rows of a window: 1 if the grid has one axis.
-template <class T>
-void weigh_rows(const PointsAndGrid<T>& p, const NodeRange& rows, const T* x, const T* inverse, T* weights) {
-  const std::int64_t scales = scale_count(p);
-  if (p.grid.dims() == 2) return weigh(p.grid.rows(), rows, x[0], inverse, scales, weights);
-  for (std::int64_t s = 0; s < scales; ++s) weights[s] = 1;
-}
+  double reach() const { return reach_; }
+  /// 1 / (2 l²) of each scale.
+  const T* inverse() const { return inverse_; }
+  /// The weights of the columns of a window around x (dims).
+  void columns(const Window& w, const T* x, T* weights) const { columns_(w.columns, x[dims_ - 1], weights); }
+  /// Those of its rows: 1 if the grid has one axis.
+  void rows(const Window& w, const T* x, T* weights) const {
+    if (dims_ == 2) return rows_(w.rows, x[0], weights);
+    for (std::int64_t s = 0; s < scales_; ++s) weights[s] = 1;
+  }
+
+ private:
+  std::int64_t elements(const PointsAndGrid<T>& p) const {
+    return scales_ + AxisWeights<T>::elements(p.grid.rows(), scales_, reach_) +
+           AxisWeights<T>::elements(p.grid.columns(), scales_, reach_);
+  }
+  const T* prepared(const PointsAndGrid<T>& p) {
+    for (std::int64_t s = 0; s < scales_; ++s) inverse_[s] = inverse_of_scale(p.scales[s]);
+    return inverse_;
+  }
+
+  double reach_;
+  int dims_;
+  std::int64_t scales_;
+  Buffer memory_;
+  T* inverse_;
+  AxisWeights<T> rows_, columns_;
+};
 
 /// Hands out the working memory of a thread, array by array.
 template <class T>
@@ -159,22 +176,22 @@ class TileSums {
 };
 
 template <class T>
-void fill_tile(const PointsToGrid<T>& p, const SortedPoints& points, std::int64_t b, const Window& tile) {
+void fill_tile(const PointsToGrid<T>& p, const GridWeights<T>& weigh, const SortedPoints& points, std::int64_t b,
+               const Window& tile) {
   const PointsAndGrid<T>& at = p.at;
   const GridAxis& columns = at.grid.columns();
   const std::int64_t scales = scale_count(at), channels = at.channels;
-  Scratch<T> scratch(scales * (1 + tile.height() + tile.width()) + tile.width() * channels);
-  T *inverse = scratch.take(scales), *row_weights = scratch.take(tile.height() * scales),
-    *weights = scratch.take(tile.width() * scales), *row = scratch.take(tile.width() * channels);
-  prepare_scales(at, inverse);
-  const double reach = reach_of(at);
+  Scratch<T> scratch(scales * (tile.height() + tile.width()) + tile.width() * channels);
+  T *row_weights = scratch.take(tile.height() * scales), *weights = scratch.take(tile.width() * scales),
+    *row = scratch.take(tile.width() * channels);
+  const double reach = weigh.reach();
   TileSums<T> sums(tile, channels);
   points.for_near(b, tile.rows, tile.columns, reach, [&](std::int64_t n) {
     const T* x = at.x + n * at.grid.dims();
     const Window all = window_of(at, x, reach), w{common(all.rows, tile.rows), common(all.columns, tile.columns)};
     if (w.empty()) return;
-    weigh_rows(at, w.rows, x, inverse, row_weights);
-    weigh(columns, w.columns, x[at.grid.dims() - 1], inverse, scales, weights);
+    weigh.rows(w, x, row_weights);
+    weigh.columns(w, x, weights);
     spread(at, p.values + n * channels, weights, w.width(), row);
     for (std::int64_t i = 0; i < w.height(); ++i)
       add_row(at, row_weights + i * scales, row, w.width(), sums.node(w.rows.begin + i, w.columns.begin));
@@ -187,11 +204,11 @@ void fill_tile(const PointsToGrid<T>& p, const SortedPoints& points, std::int64_
 /// Arrays for the sums over the nodes around a point.
 template <class T>
 struct PointScratch {
-  T *inverse, *row_weights, *weights, *squares, *sums, *row_moments, *of_channels;
+  const GridWeights<T>& weigh;
+  T *row_weights, *weights, *squares, *sums, *row_moments, *of_channels;
 
-  PointScratch(const PointsAndGrid<T>& p, Scratch<T>& s) {
+  PointScratch(const PointsAndGrid<T>& p, const GridWeights<T>& grid_weights, Scratch<T>& s) : weigh(grid_weights) {
     const std::int64_t rows = p.grid.rows().count, columns = p.grid.columns().count, scales = scale_count(p);
-    inverse = s.take(scales);
     row_weights = s.take(rows * scales);
     weights = s.take(columns * scales);
     squares = s.take(columns);
@@ -201,7 +218,7 @@ struct PointScratch {
   }
   static std::int64_t elements(const PointsAndGrid<T>& p) {
     const std::int64_t rows = p.grid.rows().count, columns = p.grid.columns().count;
-    return scale_count(p) * (1 + rows + columns) + columns * (1 + 2 * p.channels) + p.channels;
+    return scale_count(p) * (rows + columns) + columns * (1 + 2 * p.channels) + p.channels;
   }
 };
 
@@ -227,35 +244,50 @@ void sum_rows(const PointsAndGrid<T>& p, const T* nodes, const Window& w, const 
   }
 }
 
+/// Sums over the columns of a window, in some registers of channels from `c` on; see sum_columns.
+template <class T, int registers>
+void sum_channels(const PointsAndGrid<T>& p, const T* sums, const T* row_moments, const PointScratch<T>& s,
+                  std::int64_t columns, std::int64_t c, T* values, T* moments) {
+  constexpr std::int64_t kLanes = Simd<T>::kLanes;
+  Vec<T> value[registers]{}, moment[registers]{};
+  const auto part = [&](const T* from, std::int64_t j, int r) __attribute__((always_inline)) {
+    const T* at = from + j * p.channels + c + r * kLanes;
+    return registers > 1 ? load(at) : load_up_to(at, p.channels - c);
+  };
+  for (std::int64_t j = 0; j < columns; ++j)
+#pragma GCC unroll 4
+    for (int r = 0; r < registers; ++r) {
+      const Vec<T> weight = p.scale_of_each ? part(s.weights, j, r) : splat<T>(s.weights[j]), term = part(sums, j, r);
+      value[r] += weight * term;
+      if (!moments) continue;
+      Vec<T> of_moment = splat<T>(s.squares[j]) * term;
+      if (row_moments) of_moment += part(row_moments, j, r);
+      moment[r] += weight * of_moment;
+    }
+  for (int r = 0; r < registers; ++r) {
+    const std::int64_t at = c + r * kLanes;
+    if (values) store_up_to(values + at, value[r], p.channels - at);
+    if (moments) store_up_to(moments + at, moment[r], p.channels - at);
+  }
+}
+
 /// Sums over the columns of a window. Writes Σ weight · sums to `values` and Σ weight · (d² · sums + row moments) to
 /// `moments`, unless they are null. `s.squares` holds d².
 template <class T>
 void sum_columns(const PointsAndGrid<T>& p, const T* sums, const T* row_moments, const PointScratch<T>& s,
                  std::int64_t columns, T* values, T* moments) {
-  constexpr int kLanes = Simd<T>::kLanes;
-  const std::int64_t channels = p.channels;
-  for (std::int64_t c = 0; c < channels; c += kLanes) {
-    const std::int64_t rest = channels - c;
-    Vec<T> value{}, moment{};
-    for (std::int64_t j = 0; j < columns; ++j) {
-      const T* of_column = sums + j * channels + c;
-      const Vec<T> weight = p.scale_of_each ? load_up_to(s.weights + j * channels + c, rest) : splat<T>(s.weights[j]);
-      const Vec<T> term = load_up_to(of_column, rest);
-      value += weight * term;
-      if (!moments) continue;
-      Vec<T> of_moment = splat<T>(s.squares[j]) * term;
-      if (row_moments) of_moment += load_up_to(row_moments + j * channels + c, rest);
-      moment += weight * of_moment;
-    }
-    if (values) store_up_to(values + c, value, rest);
-    if (moments) store_up_to(moments + c, moment, rest);
-  }
+  constexpr int kRegisters = 4;  // whole lines of memory
+  constexpr std::int64_t kLanes = Simd<T>::kLanes;
+  std::int64_t c = 0;
+  for (; c + kRegisters * kLanes <= p.channels; c += kRegisters * kLanes)
+    sum_channels<T, kRegisters>(p, sums, row_moments, s, columns, c, values, moments);
+  for (; c < p.channels; c += kLanes) sum_channels<T, 1>(p, sums, row_moments, s, columns, c, values, moments);
 }
 
 template <class T>
 void sum_around(const GridToPoints<T>& p, std::int64_t n, double reach, const PointScratch<T>& s) {
   const PointsAndGrid<T>& at = p.at;
-  const std::int64_t channels = at.channels, scales = scale_count(at), b = n / at.points;
+  const std::int64_t channels = at.channels, b = n / at.points;
   T *values = p.values ? p.values + n * channels : nullptr, *moments = p.moments ? p.moments + n * channels : nullptr;
   const T* x = at.x + n * at.grid.dims();
   const GridAxis &row_axis = at.grid.rows(), &axis = at.grid.columns();
@@ -263,12 +295,12 @@ void sum_around(const GridToPoints<T>& p, std::int64_t n, double reach, const Po
   if (!at.lengths || n % at.points < at.lengths[b]) w = window_of(at, x, reach);
   if (w.empty()) return sum_columns(at, s.sums, s.row_moments, s, 0, values, moments);
   const double place = x[at.grid.dims() - 1];
-  weigh(axis, w.columns, place, s.inverse, scales, s.weights);
+  s.weigh.columns(w, x, s.weights);
   for (std::int64_t j = 0; moments && j < w.width(); ++j)
     s.squares[j] = static_cast<T>(squared_distance(place, axis, w.columns.begin + j));
   const T* nodes = p.nodes + b * at.grid.nodes() * channels + w.columns.begin * channels;
   if (at.grid.dims() == 1) return sum_columns<T>(at, nodes, nullptr, s, w.width(), values, moments);
-  weigh_rows(at, w.rows, x, s.inverse, s.row_weights);
+  s.weigh.rows(w, x, s.row_weights);
   sum_rows(at, nodes, w, s, moments != nullptr, [&](std::int64_t i) { return squared_distance(x[0], row_axis, i); });
   sum_columns<T>(at, s.sums, s.row_moments, s, w.width(), values, moments);
 }
@@ -286,17 +318,17 @@ void slopes_around(const PlaceSlopes<T>& p, std::int64_t n, double reach, const 
   if (w.empty()) return;
   const GridAxis &row_axis = at.grid.rows(), &axis = at.grid.columns();
   const double place = x[dims - 1];
-  weigh(axis, w.columns, place, s.inverse, scale_count(at), s.weights);
+  s.weigh.columns(w, x, s.weights);
   for (std::int64_t j = 0; j < w.width(); ++j) s.squares[j] = static_cast<T>(axis.node(w.columns.begin + j) - place);
   const auto of_channels = [&] {
     T sum = 0;
     for (std::int64_t c = 0; c < channels; ++c)
-      sum += factors[c] * s.of_channels[c] * 2 * s.inverse[at.scale_of_each ? c : 0];
+      sum += factors[c] * s.of_channels[c] * 2 * s.weigh.inverse()[at.scale_of_each ? c : 0];
     return sum;
   };
   const T *nodes = p.nodes + (b * at.grid.nodes() + w.columns.begin) * channels, *sums = nodes;
   if (dims == 2) {
-    weigh_rows(at, w.rows, x, s.inverse, s.row_weights);
+    s.weigh.rows(w, x, s.row_weights);
     sum_rows(at, nodes, w, s, true, [&](std::int64_t i) { return row_axis.node(i) - static_cast<double>(x[0]); });
     sum_columns<T>(at, s.row_moments, nullptr, s, w.width(), s.of_channels, nullptr);
     d_x[0] = of_channels();
@@ -310,12 +342,11 @@ void slopes_around(const PlaceSlopes<T>& p, std::int64_t n, double reach, const 
 template <class T, class Cpu, class F>
 void for_points(Cpu& cpu, const PointsAndGrid<T>& at, const F& f) {
   const std::int64_t products = at.grid.nodes() * at.channels;
+  const GridWeights<T> weigh(at);
   cpu.parallel_for(at.batch * at.points, kGrain / (products + 1) + 1, [&](std::int64_t begin, std::int64_t end) {
     Scratch<T> scratch(PointScratch<T>::elements(at));
-    const PointScratch<T> arrays(at, scratch);
-    prepare_scales(at, arrays.inverse);
-    const double reach = reach_of(at);
-    for (std::int64_t n = begin; n < end; ++n) f(n, reach, arrays);
+    const PointScratch<T> arrays(at, weigh, scratch);
+    for (std::int64_t n = begin; n < end; ++n) f(n, weigh.reach(), arrays);
   });
 }
 
@@ -326,11 +357,12 @@ void points_to_grid(CpuContext<isa>& cpu, const PointsToGrid<T>& p) {
   const GridAxis &rows = p.at.grid.rows(), &columns = p.at.grid.columns();
   const GridTiles tiles(p.at.grid, kTileRows, kTileColumns);
   const SortedPoints points(cpu, p.at, tiles);
+  const GridWeights<T> weigh(p.at);
   const std::int64_t wide = tiles.wide(), count = tiles.high() * wide;
   cpu.parallel_for(p.at.batch * count, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t tile = begin; tile < end; ++tile) {
       const std::int64_t i = tile % count / wide * kTileRows, j = tile % wide * kTileColumns;
-      fill_tile(p, points, tile / count,
+      fill_tile(p, weigh, points, tile / count,
                 {{i, min(i + kTileRows, rows.count)}, {j, min(j + kTileColumns, columns.count)}});
     }
   });
