@@ -7,9 +7,6 @@
 #include <string>
 #include <vector>
 
-struct _cairo;
-struct _cairo_surface;
-
 namespace npzoo::tools::plot {
 
 /// Red, green, blue and opacity, each in [0, 1].
@@ -68,17 +65,17 @@ struct TextStyle {
 
 enum class Format { kSvg, kPng };
 
-/// By the ending of `path`, .svg or .png; throws Error for another one.
+/// Returns the format that the ending of `path` names, .svg or .png. Throws Error for another ending.
 Format format_of(const std::filesystem::path& path);
 
-/// A white page of `width` by `height` units with the origin at the top left, drawn with cairo. A unit is one pixel of
-/// an SVG and two pixels of a PNG.
+/// A white page of `width` by `height` units with the origin at the top left. A unit is one pixel of an SVG and two
+/// pixels of a PNG. Cairo draws the page (canvas.cpp). In a browser there is no cairo: svg_canvas.cpp writes SVG alone.
 ///
-/// Coordinates may be anything: points that are not finite are left out and split a line, and what lies far outside
-/// the page is moved closer, so that no input makes a broken file.
+/// Coordinates may have any value. Points that are not finite are left out and split a line. Points far outside the
+/// page are moved closer. So no input makes a broken file.
 class Canvas {
  public:
-  /// `path` is what the page is drawn for: it decides the format (`format_of`), and errors name it.
+  /// `path` decides the format (`format_of`), and errors name it. The caller writes the file.
   Canvas(const std::filesystem::path& path, double width, double height);
   Canvas(const Canvas&) = delete;
   Canvas& operator=(const Canvas&) = delete;
@@ -89,7 +86,7 @@ class Canvas {
   void stroke(std::span<const Point> line, const Stroke& stroke);
   void stroke(const Rectangle& rectangle, const Stroke& stroke);
   void circle(Point center, double radius, Color fill, const Stroke& outline);
-  /// Fills `rectangle`; its pixels keep their edges.
+  /// Fills `rectangle` with the image. Pixels keep sharp edges.
   void draw(const Image& image, const Rectangle& rectangle);
   /// `at` is the left end, the centre or the right end of the line, at half the height of a capital letter.
   void text(Point at, const std::string& text, const TextStyle& style);
@@ -99,23 +96,12 @@ class Canvas {
   void clip(const Rectangle& rectangle);
   void unclip();
 
-  /// The bytes of the file. The last call.
+  /// Returns the bytes of the file. This is the last call.
   std::string finish();
 
  private:
-  struct Release {
-    void operator()(_cairo* context) const;
-    void operator()(_cairo_surface* surface) const;
-  };
-
-  void set_font(const TextStyle& style);
-  void draw_path(const Stroke& stroke);
-
-  std::filesystem::path path_;
-  Format format_;
-  std::string bytes_;  // what cairo has written so far
-  std::unique_ptr<_cairo_surface, Release> surface_;
-  std::unique_ptr<_cairo, Release> context_;
+  struct Page;
+  std::unique_ptr<Page> page_;
 };
 
 }  // namespace npzoo::tools::plot
