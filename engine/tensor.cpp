@@ -15,7 +15,9 @@ namespace npzoo {
 namespace {
 
 std::size_t checked_bytes(const Shape& shape, DType dtype) {
-  constexpr auto kLimit = std::numeric_limits<std::int64_t>::max() / 16;
+  constexpr auto kMost =
+      std::min<std::uint64_t>(std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::size_t>::max());
+  constexpr auto kLimit = static_cast<std::int64_t>(kMost / 16);
   std::int64_t count = 1;
   for (std::int64_t dim : shape) {
     check(dim == 0 || count <= kLimit / dim, "[tensor] {} has more elements than memory can hold", shape);

@@ -5,6 +5,7 @@
 
 #include "npzoo/engine/boundary.h"
 #include "npzoo/engine/cancellation.h"
+#include "npzoo/engine/checked_product.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/parallel.h"
 #include "npzoo/models/applications/gaussian_process/gp_search.h"
@@ -97,7 +98,7 @@ std::vector<double> GaussianProcess::slope_errors(std::span<const double> target
     const State& s = *state_;
     const std::vector<double> x = s.scaling.inputs(targets);
     const std::size_t dims = s.dims(), m = x.size() / dims, slopes = s.found.slopes.size();
-    std::vector<double> errors(m * slopes);
+    std::vector<double> errors(checked_product(m, slopes));
     if (slopes == 0) return errors;
     const double scale = s.scaling.scale * s.small_sample_factor();
     const auto some = [&](const GpContext& c, std::size_t first, std::size_t count) {
@@ -131,7 +132,7 @@ std::vector<double> GaussianProcess::sample(std::span<const double> targets, std
   return with_errors([&] {
     const GpFigures figures = predict(targets);
     const std::size_t m = figures.mean.size(), draws = static_cast<std::size_t>(count);
-    std::vector<double> samples(m * draws);
+    std::vector<double> samples(checked_product(m, draws));
     if (!draws_jointly(static_cast<std::int64_t>(m))) {
       for (std::size_t i = 0; i < m; ++i)
         for (std::size_t k = 0; k < draws; ++k)

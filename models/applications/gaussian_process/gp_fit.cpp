@@ -9,6 +9,7 @@
 
 #include "npzoo/datasets/symmetric_factor.h"
 #include "npzoo/engine/cancellation.h"
+#include "npzoo/engine/checked_product.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/parallel.h"
 
@@ -69,7 +70,7 @@ SolvedBlock solve_block(const SymmetricFactor& factor, const GpBlock& block, con
 
 SymmetricFactor factor_of_block(const GpCovariance& covariance, double noise, const GpBlock& block) {
   const std::size_t n = block.size(), dims = covariance.dims();
-  std::vector<double> k(n * n);
+  std::vector<double> k(checked_product(n, n));
   for (std::size_t i = 0; i < n; ++i) {
     for (std::size_t j = 0; j <= i; ++j) k[i * n + j] = covariance(&block.x[i * dims], &block.x[j * dims]);
     k[i * n + i] += noise * noise;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "npzoo/engine/cancellation.h"
+#include "npzoo/engine/checked_product.h"
 #include "npzoo/engine/error.h"
 
 namespace npzoo {
@@ -222,7 +223,7 @@ double GpCovariance::with_slopes(const double* a, const double* b, double* d_log
 
 std::vector<double> GpCovariance::between(std::span<const double> a, std::span<const double> b) const {
   const std::size_t n = a.size() / dims(), m = b.size() / dims();
-  std::vector<double> k(n * m);
+  std::vector<double> k(checked_product(n, m));
   for (std::size_t i = 0; i < n; ++i) {
     if (i > 0 && i % 64 == 0) throw_if_stopped();
     for (std::size_t j = 0; j < m; ++j) k[i * m + j] = (*this)(&a[i * dims()], &b[j * dims()]);

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "npzoo/engine/cancellation.h"
+#include "npzoo/engine/checked_product.h"
 #include "npzoo/engine/parallel.h"
 #include "npzoo/models/applications/tables/local_contexts.h"
 
@@ -109,7 +110,7 @@ void scatter(const std::vector<double>& part, std::span<const std::int64_t> rows
              std::vector<double>& whole) {
   if (part.empty()) return;
   const std::size_t width = part.size() / rows.size();
-  whole.resize(all * width);
+  whole.resize(checked_product(all, width));
   for (std::size_t i = 0; i < rows.size(); ++i)
     std::copy_n(part.begin() + static_cast<std::ptrdiff_t>(i * width), width,
                 whole.begin() + rows[i] * static_cast<std::ptrdiff_t>(width));

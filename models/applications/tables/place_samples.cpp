@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 
+#include "npzoo/engine/checked_product.h"
 #include "npzoo/engine/draws.h"
 #include "npzoo/models/predictions/components.h"
 
@@ -45,7 +46,7 @@ void PlaceSamples::draw(const Marginals& marginals, std::int64_t task, std::int6
   for (std::size_t k = 0; k < components && marginals.log_weight.defined(); ++k)
     weights[k] = marginals.log_weight.values<double>()[k * all + at];
   const std::size_t first = values.size();
-  values.resize(first + width * static_cast<std::size_t>(count));
+  values.resize(first + checked_product(width, static_cast<std::size_t>(count)));
   for (std::size_t s = 0; s < static_cast<std::size_t>(count); ++s) {
     const std::size_t from = (choose(weights, random.uniform()) * all + at) * width;
     for (std::size_t c = 0; c < width; ++c) {

@@ -8,6 +8,7 @@
 
 #include "npzoo/datasets/scores.h"
 #include "npzoo/datasets/tables/outliers.h"
+#include "npzoo/engine/checked_product.h"
 #include "npzoo/engine/error.h"
 
 namespace npzoo {
@@ -188,7 +189,7 @@ class SeriesOfTable {
   }
 
   void make_room(std::vector<double>& figures, std::size_t width) const {
-    if (figures.empty()) figures.assign(places_ * width, std::numeric_limits<double>::quiet_NaN());
+    if (figures.empty()) figures.assign(checked_product(places_, width), std::numeric_limits<double>::quiet_NaN());
   }
 
   const TableQuestion& q_;
