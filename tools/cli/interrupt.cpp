@@ -116,8 +116,12 @@ InterruptGuard::~InterruptGuard() {
 }
 
 std::stop_token InterruptGuard::token() const {
+#if defined(__EMSCRIPTEN__) && !defined(__EMSCRIPTEN_PTHREADS__)
+  return {};  // without threads: a page ends the worker that computes
+#else
   if (!watcher_) watcher_ = std::make_unique<Watcher>();
   return watcher_->token();
+#endif
 }
 
 bool InterruptGuard::requested() const { return interrupted.load(); }
