@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "npzoo/datasets/tables/date_codes.h"
-#include "npzoo/models/applications/tables/fill_table.h"
+#include "npzoo/models/applications/tables/table_method.h"
 #include "npzoo/models/c_calls.h"
 #include "npzoo/models/c_question.h"
 #include "npzoo/models/training/named_weights.h"
@@ -82,24 +82,11 @@ FillTables tables_of(const npzoo_question& q, std::optional<std::int64_t> dim_x)
 }
 
 /// Predicts by the method that `npzoo predict` chooses.
-FillResult result_of(const npzoo_question& q, const FillTables& tables, const TrainedModel* trained) {
+FillResult result_of(const npzoo_question& q, const FillTables& tables, const TrainedModel* named) {
   FillOptions options = q.options;
   options.transform = q.transform_options();
-  if (!tables.has_inputs()) {
-    check(q.model == "auto" && !wants_process(q),
-          "[predict] a method found for rows without an input, expected --inputs");
-    return fill_tables_of_rows(tables, options);
-  }
-  const FillData data = tables.data();
-  std::optional<TrainedModel> usual;
-  if (trained == nullptr && !wants_process(q)) {
-    const std::string name = q.model == "auto" ? usual_weights(data) : default_weights(data.dim_x - data.covariates);
-    if (name != kGaussianProcess) trained = &usual.emplace(load_model(name));
-  }
-  if (trained == nullptr) return fill_tables_with_gp(tables, options);
-  if (trained->model->dim_x() != data.dim_x) check_fits(*trained, tables.columns.inputs, tables.columns.values);
-  options.compare_gp = q.model == "auto" && usual && compares_with_gp(trained->model->dim_x());
-  return fill_tables(*trained, tables, options);
+  const auto wish = wants_process(q) ? TableMethod::Wish::gp : TableMethod::wish_of(q.model);
+  return TableMethod(tables, wish, named).fill(tables, options);
 }
 
 std::unique_ptr<npzoo_answer> answer_of(const FillTables& tables, FillResult result) {

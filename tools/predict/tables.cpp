@@ -8,7 +8,7 @@
 
 #include "npzoo/engine/io/byte_hash.h"
 #include "npzoo/engine/ranks/program_facts.h"
-#include "npzoo/models/applications/tables/fill_table.h"
+#include "npzoo/models/applications/tables/table_method.h"
 #include "npzoo/models/applications/tables/understood.h"
 #include "npzoo/models/training/named_weights.h"
 #include "tools/cli/interrupt.h"
@@ -230,12 +230,6 @@ void print_scores(const PredictOptions& c, const FillResult& result) {
   }
 }
 
-/// The weights that answer, or "gp".
-std::string chosen_weights(const PredictOptions& c, const FillData& data) {
-  if (c.model == "auto") return usual_weights(data);
-  return c.model == "gp" ? std::string(kGaussianProcess) : default_weights(data.dim_x - data.covariates);
-}
-
 /// Why a Gaussian process answers where no model was named.
 std::string why_gp(const FillData& data) {
   constexpr std::int64_t kNoRows = 0;
@@ -321,16 +315,8 @@ int explain(const PredictOptions& c, const FillTables& tables, const TrainedMode
 int predict_tables(const PredictOptions& c, const TrainedModel* trained, Job& job) {
   const auto began = std::chrono::steady_clock::now();
   const FillTables tables = read_tables(c, trained ? std::optional(trained->model->dim_x()) : std::nullopt);
-  std::optional<TrainedModel> usual;
-  const FillData data = tables.data();
-  check(tables.has_inputs() || c.model == "auto",
-        "[predict] --model {} found, and {} has rows without an input, expected --inputs", c.model, c.table.string());
-  if (const std::string name =
-          trained || !tables.has_inputs() ? std::string(kGaussianProcess) : chosen_weights(c, data);
-      name != kGaussianProcess)
-    trained = &usual.emplace(load_model(name));
-  if (trained && trained->model->dim_x() != data.dim_x)
-    check_fits(*trained, tables.columns.inputs, tables.columns.values);
+  const TableMethod method(tables, TableMethod::wish_of(c.model), trained);
+  trained = method.trained();
   if (c.explain) return explain(c, tables, trained, job);
   check_pictures(c, tables);
   const std::vector<std::string> drawn = drawn_groups(c, tables);
@@ -343,20 +329,17 @@ int predict_tables(const PredictOptions& c, const TrainedModel* trained, Job& jo
   Progress progress("predict", tables.asked().rows() * std::ssize(tables.columns.values),
                     {.unit = "values", .passing = true});
   FillOptions options = fill_options(c);
-  options.compare_gp = c.model == "auto" && usual && compares_with_gp(trained->model->dim_x());
   options.stop = interrupt.token();
   options.progress = [&](std::int64_t done, std::int64_t) { progress.update(static_cast<double>(done)); };
   options.job = &job;
-  const FillResult result = !tables.has_inputs() ? fill_tables_of_rows(tables, options)
-                            : trained            ? fill_tables(*trained, tables, options)
-                                                 : fill_tables_with_gp(tables, options);
+  const FillResult result = method.fill(tables, options);
   if (job.leads()) {
     Outputs outputs(c, tables, result, drawn);
     if (interrupt.requested()) return kInterruptedExit;
     outputs.commit();
   }
   progress.finish();
-  const std::string why = why_fitted(c, result, trained != nullptr, data);
+  const std::string why = why_fitted(c, result, trained != nullptr, tables.data());
   if (!trained && !why.empty() && (c.header || c.common.json)) progress.message("npzoo: " + why);
   show_messages(c, tables, result, summary_of(tables, result) + (why.empty() ? why : "; " + why), drawn.size(),
                 progress);
