@@ -59,7 +59,7 @@ class AxisWeights {
   template <int registers>
   void around(const Place& place, std::int64_t s, T* weights) const {
     constexpr std::int64_t kLanes = Simd<T>::kLanes;
-    const auto [begin, end] = place.range;
+    const std::int64_t begin = place.range.begin, end = place.range.end;
     const std::int64_t first = max(begin, min(end - 1, place.middle)), left = scales_ - s;
     const double slope = 2 * place.distance * axis_.step;
     const auto start =

@@ -21,7 +21,7 @@ NAMES = {
     "CLI11": ("cli11", "cli11", "cli11"), "cairo": ("cairo", "cairo", "cairo"), "libpng": ("libpng", "libpng", "libpng"),
     "libjpeg": ("libjpeg-turbo", "libjpeg-turbo", "jpeg-turbo"), "libarchive": ("libarchive", "libarchive", "libarchive"),
     "Random123": ("random123", "random123", "random123"), "toml++": ("tomlplusplus", "tomlplusplus", "tomlplusplus"),
-    "nanoflann.hpp": ("nanoflann", "nanoflann", "nanoflann"), "kissfft": ("kissfft", "kissfft", "kissfft"),
+    "nanoflann.hpp": ("nanoflann", "nanoflann", "nanoflann"),
     "boost": ("libboost-headers", "boost-random boost-math", "boost"), "eigen3": ("eigen", "eigen3", "eigen"),
 }
 OPTIONAL = {"threads", "doctest", ""}  # tests and fibers alone need them, or every system has them
@@ -93,9 +93,9 @@ def check_versions(here):
 
 
 def check_filled(here):
-    for name in ("npzoo.tar.gz", "kiss.tar.gz", "random.tar.gz"):
+    for name in ("npzoo.tar.gz", "random.tar.gz"):
         (here / name).write_text(name)
-    headers = ["--kissfft", here / "kiss.tar.gz", "https://example.org/kiss.tar.gz", "--random123", here / "random.tar.gz", "https://example.org/random.tar.gz"]
+    headers = ["--random123", here / "random.tar.gz", "https://example.org/random.tar.gz"]
 
     def run(archive, *more):
         return subprocess.run([sys.executable, PACKAGE / "recipes.py", "--archive", here / archive, "--url", "https://example.org/n.tar.gz", "--homepage",
@@ -109,7 +109,7 @@ def check_filled(here):
         expect(not re.search(r"@\w+@", text), name, "has an open place")
     sha = {kind: hashlib.new(kind, b"npzoo.tar.gz").hexdigest() for kind in ("sha256", "sha512")}
     expect(sha["sha256"] in texts["recipe.yaml"] and sha["sha256"] in texts["npzoo.rb"] and sha["sha512"] in texts["portfile.cmake"], "hashes")
-    expect(hashlib.sha256(b"kiss.tar.gz").hexdigest() in texts["npzoo.rb"], "the hash of kissfft")
+    expect(hashlib.sha256(b"random.tar.gz").hexdigest() in texts["npzoo.rb"], "the hash of Random123")
     check_syntax(here / "recipes")
     done = run("npzoo.tar.gz", here / "fewer")
     expect(done.returncode == 0 and "no formula for Homebrew" in done.stderr and not (here / "fewer/homebrew").exists(), done)

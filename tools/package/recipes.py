@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Writes the recipes for conda-forge, vcpkg and Homebrew with the URL and the hashes of a release:
 
-    recipes.py --archive FILE --url URL --homepage URL --maintainer NAME [--kissfft FILE URL] [--random123 FILE URL] FOLDER
+    recipes.py --archive FILE --url URL --homepage URL --maintainer NAME [--random123 FILE URL] FOLDER
 
-FILE is the source archive that URL leads to. Homebrew has neither kissfft nor Random123: its formula needs source archives of both
-and is left out without them. Stops if a place of a recipe would stay open."""
+FILE is the source archive that URL leads to. Homebrew has no Random123: its formula needs a source archive of that and is left out
+without one. Stops if a place of a recipe would stay open."""
 
 import argparse
 import hashlib
@@ -23,10 +23,9 @@ def digest(path, kind):
 def values(options):
     found = {"URL": options.url, "HOMEPAGE": options.homepage, "MAINTAINER": options.maintainer,
              "SHA256": digest(options.archive, "sha256"), "SHA512": digest(options.archive, "sha512")}
-    for name in ("kissfft", "random123"):
-        if getattr(options, name):
-            path, url = getattr(options, name)
-            found |= {f"URL_{name.upper()}": url, f"SHA256_{name.upper()}": digest(path, "sha256")}
+    if options.random123:
+        path, url = options.random123
+        found |= {"URL_RANDOM123": url, "SHA256_RANDOM123": digest(path, "sha256")}
     return found
 
 
@@ -43,15 +42,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("archive", "url", "homepage", "maintainer"):
         parser.add_argument(f"--{name}", required=True)
-    for name in ("kissfft", "random123"):
-        parser.add_argument(f"--{name}", nargs=2, metavar=("FILE", "URL"))
+    parser.add_argument("--random123", nargs=2, metavar=("FILE", "URL"))
     parser.add_argument("folder", type=pathlib.Path)
     options = parser.parse_args()
     try:
         known = values(options)
         for target, names in RECIPES.items():
-            if target == "homebrew" and not (options.kissfft and options.random123):
-                print("recipes: no formula for Homebrew without --kissfft and --random123", file=sys.stderr)
+            if target == "homebrew" and not options.random123:
+                print("recipes: no formula for Homebrew without --random123", file=sys.stderr)
                 continue
             write(target, names, known, options.folder)
             print(options.folder / target)

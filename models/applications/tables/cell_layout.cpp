@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
+
+#include "npzoo/models/applications/tables/columns/column_scale.h"
 
 namespace npzoo {
 
@@ -26,22 +27,6 @@ class InputOrder {
   std::span<const double> x_;
   std::size_t width_;
 };
-
-/// Mean and standard deviation of the known cells of each column.
-std::vector<std::pair<double, double>> moments_of(const CellTable& cells) {
-  std::vector<std::pair<double, double>> moments;
-  for (std::size_t c = 0; c < cells.columns; ++c) {
-    double count = 0, mean = 0, squares = 0;
-    for (std::size_t row = 0; row < cells.rows; ++row) {
-      if (!cells.known(row, c)) continue;
-      const double step = cells(row, c) - mean;
-      mean += step / ++count;
-      squares += step * (cells(row, c) - mean);
-    }
-    moments.emplace_back(mean, count > 0 ? std::sqrt(squares / count) : 0);
-  }
-  return moments;
-}
 
 }  // namespace
 
@@ -67,15 +52,20 @@ void CellLayout::lay_out_rows() {
 
 void CellLayout::lay_out_groups() {
   groups_ = static_cast<std::size_t>(std::ranges::max(data_.groups)) + 1;
+  const std::size_t all = groups_ * sources();
+  if (all > kMostColumns) {
+    refusal_ = fmt::format("groups have more than {} columns", kMostColumns);
+    return;
+  }
   const InputOrder inputs(data_);
   std::vector<std::size_t> order(data_.groups.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return inputs.less(a, b); });
   for (std::size_t i = 0; i < order.size(); ++i) rows_ += i == 0 || !inputs.equal(order[i - 1], order[i]);
-  const std::size_t all = groups_ * sources();
-  if (all > kMostColumns) refusal_ = fmt::format("groups have more than {} columns", kMostColumns);
-  if (rows_ > kMostCells / all) refusal_ = "the table is too large";
-  if (!refusal_.empty()) return;
+  if (rows_ > kMostCells / all) {
+    refusal_ = "the table is too large";
+    return;
+  }
   at_.assign(rows_ * groups_, kNoRow);
   std::size_t place = 0;
   for (std::size_t i = 0; i < order.size(); ++i) {
@@ -141,14 +131,14 @@ std::vector<std::vector<double>> CellLayout::values_of(const CellTable& cells) c
 }
 
 CellFigures CellLayout::figures(const FillResult& result, const CellTable& shown) const {
-  const std::vector<std::pair<double, double>> moments = moments_of(shown);
+  const std::vector<ColumnScale> scales = column_scales(ColumnScale::Kind::standard, shown);
   CellFigures figures(rows_, columns());
   for (std::size_t row = 0; row < rows_; ++row)
     for (std::size_t c = 0; c < columns(); ++c) {
       const std::int64_t from = c < values_ ? data_row(row, c) : kNoRow;
       const PredictedColumn* predicted = from == kNoRow ? nullptr : &result.columns[value_of(c)];
-      figures.mean(row, c) = predicted ? predicted->mean[static_cast<std::size_t>(from)] : moments[c].first;
-      figures.std(row, c) = predicted ? predicted->std[static_cast<std::size_t>(from)] : moments[c].second;
+      figures.mean(row, c) = predicted ? predicted->mean[static_cast<std::size_t>(from)] : scales[c].moments().mean;
+      figures.std(row, c) = predicted ? predicted->std[static_cast<std::size_t>(from)] : scales[c].moments().std;
     }
   return figures;
 }

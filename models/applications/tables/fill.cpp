@@ -239,6 +239,17 @@ std::string usual_weights(std::int64_t inputs, std::int64_t covariates, std::int
 
 bool compares_with_gp(std::int64_t inputs) { return inputs == 3; }
 
+FillOptions moments_alone(const FillOptions& options) {
+  return {.standardise = options.standardise,
+          .neighbours = options.neighbours,
+          .turn = options.turn,
+          .chunk = options.chunk,
+          .combine_ends = options.combine_ends,
+          .periods = options.periods,
+          .stop = options.stop,
+          .job = options.job};
+}
+
 GroupNumbers number_groups(std::span<const std::string> rows, std::span<const std::string> targets) {
   GroupNumbers numbers;
   std::unordered_map<std::string_view, std::uint32_t> known;

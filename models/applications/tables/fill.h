@@ -86,6 +86,9 @@ struct FillOptions {
   Job* job = nullptr;
 };
 
+/// Returns options for means and deviations alone, predicted in the same way but without limits and transforms.
+FillOptions moments_alone(const FillOptions& options);
+
 /// A Gaussian process that was fitted to a series.
 struct SeriesProcess {
   std::size_t value = 0;   // its column

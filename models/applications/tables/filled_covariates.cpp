@@ -8,23 +8,13 @@
 
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/words.h"
+#include "npzoo/models/applications/tables/columns/column_scale.h"
 
 namespace npzoo {
 
 namespace {
 
 bool missing(double value) { return std::isnan(value); }
-
-double std_of_known(std::span<const double> column) {
-  double count = 0, mean = 0, squares = 0;
-  for (const double value : column) {
-    if (missing(value)) continue;
-    const double step = value - mean;
-    mean += step / ++count;
-    squares += step * (value - mean);
-  }
-  return count > 0 ? std::sqrt(squares / count) : 0;
-}
 
 }  // namespace
 
@@ -96,15 +86,7 @@ void FilledCovariates::predict(const FillOptions& options, const Fill& fill) {
          fmt::format("{} of {}, a covariate, {} missing and predicted, and their uncertainty is part of the answer",
                      counted(holes, "value"), name, holes == 1 ? "was" : "were")});
   }
-  const FillOptions plain{.standardise = options.standardise,
-                          .neighbours = options.neighbours,
-                          .turn = options.turn,
-                          .chunk = options.chunk,
-                          .combine_ends = options.combine_ends,
-                          .periods = options.periods,
-                          .stop = options.stop,
-                          .job = options.job};
-  put(columns, gaps, fill(question, plain));
+  put(columns, gaps, fill(question, moments_alone(options)));
 }
 
 void FilledCovariates::put(const Columns& covariates, const std::vector<std::size_t>& gaps, const FillResult& found) {
@@ -115,7 +97,7 @@ void FilledCovariates::put(const Columns& covariates, const std::vector<std::siz
   std_.assign(static_cast<std::size_t>(of_.places()) * count_, 0);
   std::vector<bool> uncertain(rows);
   for (std::size_t g = 0; g < gaps.size(); ++g) {
-    const double spread = std_of_known(covariates[gaps[g]]);
+    const double spread = ColumnScale(ColumnScale::Kind::standard, covariates[gaps[g]]).moments().std;
     for (std::size_t row = 0; row < covariates[gaps[g]].size(); ++row) {
       if (!missing(covariates[gaps[g]][row])) continue;
       const std::size_t column = dim_x_ - count_ + gaps[g];

@@ -28,10 +28,11 @@ std::size_t comparable_rows(const CellTable& cells) {
 }
 
 /// Why columns are not tried together; empty: they are.
-std::string why_apart(const FillData& d, const FillOptions& options, const CellLayout& layout, const CellTable& cells) {
+std::string why_apart(const FillOptions& options, const CellLayout& layout) {
+  return options.standardise ? layout.refusal() : "values are used as they are";
+}
+std::string why_apart(const FillData& d, const CellTable& cells) {
   constexpr std::size_t kFewest = 20;
-  if (!options.standardise) return "values are used as they are";
-  if (!layout.refusal().empty()) return layout.refusal();
   if (comparable_rows(cells) >= kFewest) return "";
   return d.groups.empty() ? fmt::format("fewer than {} rows have two known values", kFewest)
                           : fmt::format("groups have values at fewer than {} common places", kFewest);
@@ -153,23 +154,18 @@ void help_columns(const CompleteData& c, const FillOptions& options, const FillA
   const FillData& d = scale.data();
   const CellLayout layout(d);
   if (layout.refusal().empty() && layout.columns() < 2) return;
-  const CellTable cells = layout.cells();
   ColumnHelp help{.names = layout.names(), .values = layout.values(), .of_groups = !d.groups.empty()};
-  help.apart = why_apart(d, options, layout, cells);
+  help.apart = why_apart(options, layout);
+  const CellTable cells =
+      help.apart.empty() ? layout.cells() : CellTable();  // of a large table it takes too much memory
+  if (help.apart.empty()) help.apart = why_apart(d, cells);
   help.by_options = !help.apart.empty() && !options.standardise;
   if (!help.apart.empty()) {
     result.report.help = std::move(help);
     return;
   }
   if (!any_to_help(layout, cells)) return;
-  const FillOptions whole{.standardise = options.standardise,
-                          .neighbours = options.neighbours,
-                          .turn = options.turn,
-                          .chunk = options.chunk,
-                          .combine_ends = options.combine_ends,
-                          .periods = options.periods,
-                          .stop = options.stop,
-                          .job = options.job};
+  const FillOptions whole = moments_alone(options);
   // Forecasts and seasons take most of the time, and on development tables they changed no decision.
   FillOptions quiet = whole;
   quiet.combine_ends = false;

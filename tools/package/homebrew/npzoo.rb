@@ -26,20 +26,15 @@ class Npzoo < Formula
   depends_on "zlib"
 
   # Headers alone.
-  resource "kissfft" do
-    url "@URL_KISSFFT@"
-    sha256 "@SHA256_KISSFFT@"
-  end
   resource "random123" do
     url "@URL_RANDOM123@"
     sha256 "@SHA256_RANDOM123@"
   end
 
   def install
-    (buildpath/"headers/kissfft").install resource("kissfft")
     # Headers of npzoo include those of Random123.
     resource("random123").stage { include.install "include/Random123" }
-    ENV.append "CXXFLAGS", "-isystem #{buildpath}/headers -isystem #{include}"
+    ENV.append "CXXFLAGS", "-isystem #{include}"
     # Homebrew has Eigen's headers in include/eigen3 of its own folder.
     ENV.append "CXXFLAGS", "-isystem #{Formula["eigen"].opt_include}"
 

@@ -25,6 +25,9 @@ class ColumnScale {
 
   double to(double value) const;
   CellGuess to(const CellGuess& guess) const;
+  /// Mean and standard deviation of the column, which a standard scale maps to 0 and 1; 0 and 1 without a value, and
+  /// deviation 1 of one value.
+  CellGuess moments() const { return {centre_, width_}; }
   /// Returns mean and deviation of a value whose distribution on the scale is Gaussian. Scores take a quadrature.
   CellGuess back(const CellGuess& guess) const;
 
