@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "npzoo/models/applications/tables/columns/column_scale.h"
@@ -41,9 +42,18 @@ void CellLayout::lay_out_rows() {
   rows_ = data_.values.front().size();
   at_.resize(rows_);
   std::iota(at_.begin(), at_.end(), std::int64_t{0});
-  const auto dim_x = static_cast<std::size_t>(data_.dim_x);
-  if (data_.dim_x - data_.covariates == 1)
+  if (data_.dim_x - data_.covariates == 1) {
+    const auto dim_x = static_cast<std::size_t>(data_.dim_x);
     std::ranges::stable_sort(at_, {}, [&](std::int64_t row) { return data_.x[static_cast<std::size_t>(row) * dim_x]; });
+    std::vector<std::int64_t> rows;
+    for (const std::int64_t row : at_)
+      if (!rows.empty() && same(rows.back(), row))
+        copies_.push_back({static_cast<std::size_t>(row), static_cast<std::size_t>(rows.back())});
+      else
+        rows.push_back(row);
+    at_ = std::move(rows);
+    rows_ = at_.size();
+  }
   for (std::size_t source = 0; source < sources(); ++source) columns_.push_back({source, 0});
   values_ = data_.values.size();
   if (columns() > kMostColumns) refusal_ = fmt::format("there are more than {}", kMostColumns);
@@ -78,6 +88,16 @@ void CellLayout::lay_out_groups() {
     for (std::uint32_t group = 0; group < groups_; ++group)
       if (source < data_.values.size() || varies({source, group})) columns_.push_back({source, group});
   values_ = data_.values.size() * groups_;
+}
+
+/// Whether two rows have the same inputs, values and helpers.
+bool CellLayout::same(std::int64_t a, std::int64_t b) const {
+  if (!InputOrder(data_).equal(static_cast<std::size_t>(a), static_cast<std::size_t>(b))) return false;
+  const auto equal = [&](std::span<const double> column) {
+    const double first = column[static_cast<std::size_t>(a)], second = column[static_cast<std::size_t>(b)];
+    return first == second || (std::isnan(first) && std::isnan(second));
+  };
+  return std::ranges::all_of(data_.values, equal) && std::ranges::all_of(data_.helpers, equal);
 }
 
 /// A helper that has one value in a group, such as the altitude of a station, says nothing there.
@@ -127,6 +147,8 @@ std::vector<std::vector<double>> CellLayout::values_of(const CellTable& cells) c
     for (std::size_t c = 0; c < values_; ++c)
       if (const std::int64_t to = data_row(row, c); to != kNoRow)
         values[value_of(c)][static_cast<std::size_t>(to)] = cells(row, c);
+  for (std::vector<double>& column : values)
+    for (const Copy& copy : copies_) column[copy.row] = column[copy.of];
   return values;
 }
 

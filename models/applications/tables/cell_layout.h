@@ -10,8 +10,8 @@
 namespace npzoo {
 
 /// Where the columns that may help each other have their cells: in a table of their own, with a column for each value
-/// and helper of each group. Its rows are those of the data in the order of their only input. With groups they are the
-/// places, at which some groups may have no row.
+/// and helper of each group. Its rows are those of the data in the order of their only input; a row that was written
+/// twice counts once. With groups they are the places, at which some groups may have no row.
 class CellLayout {
  public:
   /// `data` must outlive this.
@@ -31,6 +31,11 @@ class CellLayout {
   std::int64_t data_row(std::size_t row, std::size_t column) const {
     return at_[row * groups_ + columns_[column].group];
   }
+  /// A row of the data that repeats another one.
+  struct Copy {
+    std::size_t row, of;
+  };
+  const std::vector<Copy>& copies() const { return copies_; }
   /// The number of the value of a column.
   std::size_t value_of(std::size_t column) const { return columns_[column].source; }
 
@@ -50,6 +55,7 @@ class CellLayout {
   void lay_out_rows();
   void lay_out_groups();
   bool varies(const Column& column) const;
+  bool same(std::int64_t a, std::int64_t b) const;
   std::size_t sources() const { return data_.values.size() + data_.helpers.size(); }
 
   const FillData& data_;
@@ -57,6 +63,7 @@ class CellLayout {
   std::size_t rows_ = 0, groups_ = 1, values_ = 0;
   std::vector<std::int64_t> at_;  // (rows, groups)
   std::vector<Column> columns_;
+  std::vector<Copy> copies_;
 };
 
 }  // namespace npzoo

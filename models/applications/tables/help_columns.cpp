@@ -146,6 +146,18 @@ void correlate_samples(const ColumnsAnswer& answer, const CellTable& cells, cons
     }
 }
 
+/// Gives rows that were written twice the figures of their first copy.
+void repeat_copies(const CellLayout& layout, FillResult& result) {
+  for (PredictedColumn& column : result.columns)
+    for (std::vector<double>* figures :
+         {&column.mean, &column.std, &column.quantiles, &column.samples, &column.crps, &column.central_mass}) {
+      const std::size_t width = figures->size() / column.mean.size();
+      for (const CellLayout::Copy& copy : layout.copies())
+        std::copy_n(figures->begin() + static_cast<std::ptrdiff_t>(copy.of * width), width,
+                    figures->begin() + static_cast<std::ptrdiff_t>(copy.row * width));
+    }
+}
+
 }  // namespace
 
 void help_columns(const CompleteData& c, const FillOptions& options, const FillAlone& alone, FillResult& result) {
@@ -185,6 +197,7 @@ void help_columns(const CompleteData& c, const FillOptions& options, const FillA
   change_columns(c, answer, layout, result);
   forget_changed_ends(answer, layout, result);
   correlate_samples(answer, cells, layout, options.seed.value_or(0), result);
+  repeat_copies(layout, result);
 }
 
 }  // namespace npzoo
