@@ -55,7 +55,7 @@ class ColumnAverages {
     const std::int64_t t = simd::max(std::int64_t{0}, simd::min(p_.length - 1, s));
     for (int r = 0; r < registers; ++r) sum.x[r] += load(x_, t, r);
   }
-  /// Of the transpose: the ends were met as often as they were repeated.
+  /// Writes the ends of the transpose, which were met as often as they were repeated.
   void put_ends(T divisor) const {
     for (const std::int64_t s : {std::int64_t{0}, p_.length - 1}) {
       Registers sum{};

@@ -55,7 +55,8 @@ class AxisWeights {
     double distance;
   };
 
-  /// Of some registers of scales, the first at `s`: in both directions from the middle, or from the end next to it.
+  /// Writes weights of some registers of scales, the first at `s`, in both directions from the middle or the end next
+  /// to it.
   template <int registers>
   void around(const Place& place, std::int64_t s, T* weights) const {
     constexpr std::int64_t kLanes = Simd<T>::kLanes;

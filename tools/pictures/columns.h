@@ -5,8 +5,8 @@
 
 namespace npzoo::tools {
 
-/// What the columns of a table learn from each other: a row for each column that was predicted, with its gain, and in
-/// it the share of each other one. `help` is of columns that were predicted together.
+/// Draws a row for each column that was predicted, with its gain, and in it the share of each other column. `help` is
+/// of columns that were predicted together.
 plot::Figure draw_column_help(const ColumnHelp& help);
 
 }  // namespace npzoo::tools

@@ -44,7 +44,7 @@ bool FilledCovariates::misses_any() const {
   return false;
 }
 
-/// Of the rows, then of the targets.
+/// Returns the columns of the rows, then of the targets.
 FilledCovariates::Columns FilledCovariates::covariates() const {
   Columns columns(count_);
   for (const std::span<const double> x : {of_.x, of_.targets.value_or(std::span<const double>())})

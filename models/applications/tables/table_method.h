@@ -8,7 +8,8 @@
 
 namespace npzoo {
 
-/// What answers a table: weights, a fitted Gaussian process, or, where rows have no input, the other columns of a row.
+/// The method that answers a table: weights, a fitted Gaussian process, or, where rows have no input, the other columns
+/// of a row.
 class TableMethod {
  public:
   enum class Wish : std::uint8_t {
