@@ -6,7 +6,7 @@ namespace npzoo {
 
 namespace {
 
-/// Where a word is below the threshold, of as many words as a register has elements of T.
+/// Compares as many words with the threshold as a register has elements of T.
 template <class T, Isa isa>
 [[gnu::always_inline]] inline typename Simd<T, isa>::Mask below(const std::uint32_t* words, std::uint32_t threshold) {
   typedef std::make_unsigned_t<typename Simd<T, isa>::Integer> Words __attribute__((vector_size(kVectorBytes)));
