@@ -62,7 +62,6 @@ WRAPPERS = {
     "verbose": .01,
     "lonlat": None,
 }
-SHARES_ANEW = .1
 REPORTS = {"json", "header", "verbose"}
 OLD = [wrapper for wrapper, moved in WRAPPERS.items() if moved is not None]
 # How much further from the truth a new wrapper may bring the answer, as a root mean square. Seasons go from -8 to 8 with a noise of 1, maps from 40 to 53.
@@ -429,8 +428,6 @@ def compare(run, plain, told):
     if "period" in new:
         run.expect(("gp" not in run.method and run.method != "weights alone") or "--period" in run.stderr, "--period has no effect")
     allowed = sum(WRAPPERS[w] for w in run.wrappers - plain.wrappers if WRAPPERS[w])
-    if "second" in run.wrappers:  # whose shares are fitted anew
-        allowed += SHARES_ANEW
     if new == new_in(plain.wrappers):
         moved, at = run.moved(plain)
         run.expect(moved <= allowed, f"a mean moved by {moved:.2f} standard deviations, allowed: {allowed:.2f}, at", at)

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "npzoo/models/applications/tables/columns/column_scale.h"
@@ -142,13 +143,12 @@ CellTable CellLayout::cells() const {
 }
 
 std::vector<std::vector<double>> CellLayout::values_of(const CellTable& cells) const {
-  std::vector<std::vector<double>> values(data_.values.size(), std::vector<double>(data_.values.front().size()));
+  std::vector<std::vector<double>> values(
+      data_.values.size(), std::vector<double>(data_.values.front().size(), std::numeric_limits<double>::quiet_NaN()));
   for (std::size_t row = 0; row < rows_; ++row)
     for (std::size_t c = 0; c < values_; ++c)
       if (const std::int64_t to = data_row(row, c); to != kNoRow)
         values[value_of(c)][static_cast<std::size_t>(to)] = cells(row, c);
-  for (std::vector<double>& column : values)
-    for (const Copy& copy : copies_) column[copy.row] = column[copy.of];
   return values;
 }
 

@@ -9,8 +9,8 @@
 
 namespace npzoo {
 
-/// Where the columns that may help each other have their cells: in a table of their own, with a column for each value
-/// and helper of each group. Its rows are those of the data in the order of their only input; a row that was written
+/// Lays out the columns that may help each other as a table of cells, with a column for each value and helper of each
+/// group. Its rows are those of the data in the order of their only input; a row that was written
 /// twice counts once. With groups they are the places, at which some groups may have no row.
 class CellLayout {
  public:
@@ -41,7 +41,7 @@ class CellLayout {
 
   /// The cells of values and helpers.
   CellTable cells() const;
-  /// Value columns of the data with these cells instead.
+  /// Value columns of the data with these cells instead. Copies have none: they would count as more measurements.
   std::vector<std::vector<double>> values_of(const CellTable& cells) const;
   /// Predictions of the values among `shown`. Other cells have mean and deviation of their column.
   CellFigures figures(const FillResult& result, const CellTable& shown) const;
