@@ -62,6 +62,28 @@ NPZOO_TEAM void two_periods(const double* power, std::int64_t count, double firs
   }
 }
 
+NPZOO_TEAM double nearest(double positive) { return static_cast<double>(static_cast<std::int64_t>(positive + 0.5)); }
+
+/// Moves n ascending places on a line to x₀ + k · step if they are there up to `rounding`. What rounding to T has done
+/// to regular places is undone, so that equal distances are equal.
+template <class Team>
+NPZOO_TEAM void make_regular(const Team& team, std::int64_t n, double rounding, double* x) {
+  constexpr double kSparse = 4, kSure = 1e-2;  // steps for each place; most rounding, in steps
+  if (n < 3) return;
+  const double first = x[0], span = x[n - 1] - first;
+  const double gap = team.least(n - 1, [=](std::int64_t i) {
+    const double next = x[i + 1] - x[i];
+    return next > 0 ? next : __builtin_huge_val();
+  });
+  if (!(span >= gap && span < kSparse * static_cast<double>(n) * gap && rounding < kSure * gap)) return;
+  const double step = span / nearest(span / gap);
+  const double closest = team.least(n, [=](std::int64_t i) {
+    const double off = x[i] - first - nearest((x[i] - first) / step) * step;
+    return off < 0 ? off : -off;
+  });
+  if (-closest <= rounding) team.each(n, [=](std::int64_t i) { x[i] = first + nearest((x[i] - first) / step) * step; });
+}
+
 /// Writes the values minus their least-squares line into `left`.
 template <class Team>
 NPZOO_TEAM void detrend(const Team& team, std::int64_t n, const double* x, const double* y, double* left) {
@@ -148,6 +170,11 @@ NPZOO_TEAM void order_context(const Team& team, const KrigingContexts<T>& p, std
     for (std::int64_t d = 0; d < dims; ++d)
       p.places[(first + i) * dims + d] = static_cast<double>(x[order[i] * dims + d]) - centre[d];
   });
+  if (dims == 1) {
+    constexpr double kUnit = sizeof(T) == sizeof(float) ? 0x1p-23 : 0x1p-52;
+    const double largest = range[0] / 2 + (centre[0] < 0 ? -centre[0] : centre[0]);
+    make_regular(team, n, 2 * kUnit * largest, p.places + first);
+  }
   if (dims == 1)
     find_periods(team, n, p.places + first, p.values + first, work, scales);
   else

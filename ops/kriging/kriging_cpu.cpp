@@ -5,6 +5,7 @@
 #include "npzoo/engine/gemm.h"
 #include "npzoo/engine/memory.h"
 #include "npzoo/ops/kriging/context.h"
+#include "npzoo/ops/kriging/lattice.h"
 #include "npzoo/ops/kriging/moments.h"
 #include "npzoo/ops/kriging/search.h"
 
@@ -123,6 +124,7 @@ struct Thread : OneThread {
 
   void covariances(const KrigingKernel& kernel, const kriging::Points& rows, const kriging::Points& columns, bool lower,
                    double* out, std::int64_t stride) const {
+    if (lower && covariances_of_lattice(kernel, rows, out, stride)) return;
     for (std::int64_t i = 0; i < rows.count; ++i) {
       const std::int64_t end = lower ? i + 1 : columns.count;
       for (std::int64_t j = 0; j < end; j += kLanes) {
@@ -228,6 +230,19 @@ struct Thread : OneThread {
   }
 
  private:
+  /// Does nothing and returns false if the places are not regular.
+  bool covariances_of_lattice(const KrigingKernel& kernel, const kriging::Points& places, double* out,
+                              std::int64_t stride) const {
+    Working room(places.count);
+    auto* const at = reinterpret_cast<std::int64_t*>(room.data());
+    const kriging::Lattice lattice = kriging::lattice_of(places, at);
+    if (lattice.lags == 0) return false;
+    Working table(lattice.lags);
+    kriging::lag_covariances(kernel, lattice, table.data(), RegisterMath());
+    kriging::spread_lags(kernel, places, lattice, at, table.data(), out, stride);
+    return true;
+  }
+
   Cpu& cpu;
 };
 

@@ -35,7 +35,7 @@ NPZOO_TEAM void solve_for(const Team& team, const KrigingPredict<T>& p, const Kr
     return;
   }
   const std::int64_t rows = f.n - begin;
-  team.each(rows * columns, [=](std::int64_t i) { v[i] = i / columns == i % columns ? 1 : 0; });
+  team.each(rows, columns, [=](std::int64_t i, std::int64_t j) { v[i * columns + j] = i == j ? 1 : 0; });
   team.solve(rows, f.a + begin * (f.n + 1), f.n, f.diagonals + begin * kTile, columns, v);
 }
 

@@ -53,6 +53,53 @@ TEST_CASE("kriging: NaN in any input of any point leaves the order of the others
   }
 }
 
+TEST_CASE("kriging: regular places with gaps are said as if they were irregular") {
+  std::vector<KrigingKernel> kernels = few_kernels();
+  kernels.push_back({.smoothness = 1,
+                     .inverse_length = {2, 2, 2},
+                     .noise = 0.01,
+                     .share = 0.6,
+                     .ratio = 0.3,
+                     .inverse_width = 2,
+                     .period = 0,
+                     .log_weight = 2});
+  const Tensor bank = kriging_bank(kernels), xt = normal<double>({1, 40, 1}, 4);
+  Observed regular{1, {}, {}};
+  for (int i = 0; i < 90; ++i) {
+    if (i % 7 == 3 || (i > 30 && i < 45)) continue;
+    regular.x.push_back(11 + 0.1 * i);
+    regular.y.push_back(std::sin(0.7 * i) + 0.2 * std::cos(0.1 * i * i));
+  }
+  Observed irregular = regular;
+  for (std::size_t i = 0; i < irregular.x.size(); i += 2) irregular.x[i] += 1e-9;
+  const Tensor targets = affine(xt, 1, 15);
+  const KrigingFit fits[] = {kriging_fit(regular.xs(), regular.ys(), {}, bank, 5),
+                             kriging_fit(irregular.xs(), irregular.ys(), {}, bank, 5)};
+  CHECK(largest_difference(fits[0].kernels, doubles(fits[1].kernels)) < 1e-6);
+  const KrigingMoments said[] = {kriging_predict(fits[0], targets), kriging_predict(fits[1], targets)};
+  CHECK(largest_difference(said[0].mean, doubles(said[1].mean)) < 1e-6);
+  CHECK(largest_difference(said[0].std, doubles(said[1].std)) < 1e-6);
+}
+
+TEST_CASE("kriging: regular places get back what rounding to float32 took") {
+  Observed o{1, {}, {}};
+  for (int i = 0; i < 200; ++i) {
+    if (i % 5 == 1) continue;
+    o.x.push_back(-2 + 4.0 * i / 199);
+    o.y.push_back(std::sin(0.3 * i));
+  }
+  const Tensor bank = kriging_bank(few_kernels());
+  const auto places = doubles(kriging_fit(o.xs().to(DType::float32), o.ys().to(DType::float32), {}, bank, 1).places);
+  for (std::size_t i = 0; i < places.size(); ++i) CHECK(places[i] == doctest::Approx(o.x[i]).epsilon(1e-7));
+  double most = 0;
+  const double step = (places.back() - places.front()) / 199;
+  for (const double place : places) most = std::max(most, std::abs(std::remainder(place - places.front(), step)));
+  CHECK(most < 1e-14);
+  o.x[50] += 1e-4;  // farther than rounding
+  const auto moved = doubles(kriging_fit(o.xs().to(DType::float32), o.ys().to(DType::float32), {}, bank, 1).places);
+  for (std::size_t i = 0; i < moved.size(); ++i) CHECK(moved[i] == static_cast<double>(static_cast<float>(o.x[i])));
+}
+
 TEST_CASE("kriging: equal inputs keep their order") {
   Observed o{1, {}, {}};
   for (int i = 0; i < 1000; ++i) {
