@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Whether ten common commands take as much processor time as before: perf/paired.py [OLD [NEW]] [--rounds N] [--limit RATIO] [--cases NAME…]
+"""Whether eleven common commands take as much processor time as before: perf/paired.py [OLD [NEW]] [--rounds N] [--limit RATIO] [--cases NAME…]
 
 OLD and NEW are programs or revisions of git; by default the last tag and HEAD. A revision is built in a temporary worktree with the
 options of the quick start (about five minutes of processor time; ccache helps). Each uses the weights that it comes with.
@@ -29,6 +29,7 @@ CASES = {
     "train convcnp": f"{STEP} --protocol convcnp/eq --model convcnp --steps 120",
     "forecast": "predict series.csv --horizon 24 --out out.csv --threads 1",
     "fill": "predict gaps.csv --out out.csv --threads 1",
+    "columns": "predict columns.csv --out out.csv --threads 1",
     "map": "predict map.csv --inputs lon,lat --out out.csv --threads 1",
     "gp": "predict process.csv --model gp --out out.csv --threads 1",
     "optimise": "optimise --space space.toml --tell results.csv --ask 4 --threads 1",
@@ -54,6 +55,13 @@ def write_inputs(folder):
     times = [f"2026-{1 + t // 672:02}-{1 + t // 24 % 28:02}T{t % 24:02}:00" for t in range(700)]
     table("series.csv", "time,load", ((time, value(t)) for t, time in enumerate(times)))
     table("gaps.csv", "time,load", ((time, "" if rng.random() < 0.3 else value(t)) for t, time in enumerate(times)))
+    shared = [rng.gauss(0, 1) for _ in range(3)]
+    rows = []
+    for day in range(365):
+        shared = [level + rng.gauss(0, 1) for level in shared]
+        rows.append([f"{day}", *("" if rng.random() < 0.2 or day // 20 % 12 == c else
+                                f"{shared[c % 3] + shared[(c + 1) % 3] + rng.gauss(0, 0.5):.3f}" for c in range(12))])
+    table("columns.csv", "day," + ",".join(f"s{c}" for c in range(12)), rows)
     table("process.csv", "x,y", ((f"{t / 10}", "" if t % 4 == 0 else value(t)) for t in range(480)))
     places = [(rng.uniform(5, 15), rng.uniform(45, 55)) for _ in range(2000)]
     table("map.csv", "lon,lat,rain", ((f"{x:.3f}", f"{y:.3f}", f"{math.sin(x) + math.cos(y):.3f}" if i % 3 else "")
