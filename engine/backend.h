@@ -4,8 +4,7 @@
 #include <initializer_list>
 
 #include "npzoo/engine/cancellation.h"
-#include "npzoo/engine/cpu/context.h"
-#include "npzoo/engine/cuda/context.h"
+#include "npzoo/engine/kernel.h"
 #include "npzoo/engine/kernel_arguments.h"
 #include "npzoo/engine/tensor.h"
 
@@ -21,37 +20,19 @@ inline void check_one_device(const char* where, std::initializer_list<std::refer
   check(!on[0] || !on[1], "[{}] arguments are on cpu and cuda, expected one device", where);
 }
 
-/// Calls f(context) for the active GPU, within a turn of this thread (see GpuTurn). Throws Interrupted, and starts
+/// Calls f(backend) for the active GPU, within a turn of this thread (see GpuTurn). Throws Interrupted, and starts
 /// nothing, after a stop was requested.
 template <class F>
 void with_cuda(F&& f) {
   throw_if_stopped();
   const GpuTurn turn;
-  if constexpr (kHasCuda)
-    if (active_gpu() == Gpu::nvidia) return f(cuda_context<Gpu::nvidia>());
-  if constexpr (kHasEmulator)
-    if (active_gpu() == Gpu::emulated) return f(cuda_context<Gpu::emulated>());
+  f(Backend(active_gpu()));
 }
 
-/// Calls f(context) for the instruction set in use.
+/// Calls f(backend) for the instruction set in use.
 template <class F>
 void with_cpu(F&& f) {
-  if constexpr (kHasAvx512) {
-    if (active_isa() == Isa::avx512) {
-      CpuContext<Isa::avx512> cpu{thread_pool()};
-      return f(cpu);
-    }
-  }
-  if constexpr (kHasAvx2) {
-    if (active_isa() == Isa::avx2) {
-      CpuContext<Isa::avx2> cpu{thread_pool()};
-      return f(cpu);
-    }
-  }
-  if constexpr (kHasGeneric) {
-    CpuContext<Isa::generic> cpu{thread_pool()};
-    f(cpu);
-  }
+  f(Backend(active_isa(), thread_pool()));
 }
 
 /// Calls f<T>() for a floating-point dtype. Throws Error for integers.
@@ -65,14 +46,13 @@ void with_float_dtype(DType dtype, F&& f) {
   fail("[backend] expected float32 or float64 elements, found {}", to_string(dtype));
 }
 
-/// Calls `f<T>(context)` for the dtype and device of `x`: the one place where run-time dtype, device, instruction set
-/// and kind of GPU become types. Throws Error for integer tensors. Within `f`, Tensor::data throws Error, opened by
-/// `[operation]`, for tensors on another device.
+/// Calls `f<T>(backend)` for the dtype and device of `x`: the one place where the dtype becomes a type. Throws Error
+/// for integer tensors. Within `f`, Tensor::data throws Error, opened by `[operation]`, for tensors on another device.
 template <class F>
 void run(const char* operation, const Tensor& x, F&& f) {
   const KernelArguments gathered(operation, x.device());
   with_float_dtype(x.dtype(), [&]<class T>() {
-    const auto call = [&](auto& context) { f.template operator()<T>(context); };
+    const auto call = [&](const Backend& backend) { f.template operator()<T>(backend); };
     x.device() == Device::cuda ? with_cuda(call) : with_cpu(call);
   });
 }
@@ -81,7 +61,8 @@ void run(const char* operation, const Tensor& x, F&& f) {
 template <class F>
 void run_on_cuda(const char* operation, const Tensor& x, F&& f) {
   const KernelArguments gathered(operation, Device::cuda);
-  with_float_dtype(x.dtype(), [&]<class T>() { with_cuda([&](auto& context) { f.template operator()<T>(context); }); });
+  with_float_dtype(x.dtype(),
+                   [&]<class T>() { with_cuda([&](const Backend& backend) { f.template operator()<T>(backend); }); });
 }
 
 }  // namespace npzoo

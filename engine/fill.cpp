@@ -11,16 +11,19 @@ namespace npzoo {
 void add_into(Tensor& y, const Tensor& x) {
   check(x.shape() == y.shape() && x.dtype() == y.dtype(), "[add_into] cannot add {} of shape {} to {} of shape {}",
         to_string(x.dtype()), x.shape(), to_string(y.dtype()), y.shape());
-  run("add_into", x,
-      [&]<class T>(auto& device) { add_into<T>(device, {.n = x.numel(), .x = x.data<T>(), .y = y.data<T>()}); });
+  run("add_into", x, [&]<class T>(const Backend& device) {
+    add_into<T>(device, {.n = x.numel(), .x = x.data<T>(), .y = y.data<T>()});
+  });
 }
 
 void fill(Tensor& x, double value) {
-  run_on_cuda("fill", x, [&]<class T>(auto& cuda) { fill<T>(cuda, {x.numel(), static_cast<T>(value), x.data<T>()}); });
+  run_on_cuda("fill", x, [&]<class T>(const Backend& cuda) {
+    fill<T>(cuda, {x.numel(), static_cast<T>(value), x.data<T>()});
+  });
 }
 
 void convert(const Tensor& x, Tensor& y) {
-  run_on_cuda("convert", x, [&]<class T>(auto& cuda) {
+  run_on_cuda("convert", x, [&]<class T>(const Backend& cuda) {
     using To = std::conditional_t<std::is_same_v<T, float>, double, float>;
     convert<T>(cuda, {x.numel(), x.data<T>(), y.data<To>()});
   });
@@ -64,7 +67,7 @@ Tensor sum_to(const Tensor& x, const Shape& shape, double factor) {
     const auto [outer, middle, inner] = passes[i];
     const bool wide = passes.size() > 1 || x.dtype() == DType::float64, last = i + 1 == passes.size();
     Tensor next = Tensor::empty({outer, inner}, wide ? DType::float64 : DType::float32, x.device());
-    run("sum_to", sums, [&, outer = outer, middle = middle, inner = inner]<class T>(auto& device) {
+    run("sum_to", sums, [&, outer = outer, middle = middle, inner = inner]<class T>(const Backend& device) {
       sum_middle<T>(device, {.outer = outer,
                              .middle = middle,
                              .inner = inner,

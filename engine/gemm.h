@@ -25,8 +25,8 @@ struct Gemm {
   Activation activation = Activation::none;
 };
 
-/// One product, shared out over the pool. Results do not depend on the number of threads.
-NPZOO_CPU_KERNEL(gemm, Gemm);
+/// One product, on a CPU shared out over the pool. Results do not depend on the number of threads.
+NPZOO_KERNEL(gemm, Gemm);
 
 /// The same on the calling thread, for use inside a parallel loop over many small products.
 NPZOO_CPU_KERNEL(gemm_serial, Gemm);
@@ -39,12 +39,7 @@ struct BatchedGemm {
   Gemm<T> one;
 };
 
-/// Uses cuBLASLt, in the precision of `matmul_precision`; on an emulated device the CPU's product.
-NPZOO_CUDA_KERNEL(batched_gemm, BatchedGemm);
-
-template <class T, Gpu gpu>
-void gemm(CudaContext<gpu>& cuda, const Gemm<T>& p) {
-  batched_gemm(cuda, BatchedGemm<T>{1, 0, 0, 0, p});
-}
+/// On a GPU by cuBLASLt, in the precision of `matmul_precision`; on an emulated device by the CPU's product.
+NPZOO_KERNEL(batched_gemm, BatchedGemm);
 
 }  // namespace npzoo

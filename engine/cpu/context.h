@@ -29,8 +29,8 @@ Isa lowered_isa(Isa best, const char* wish);
 /// only lower it.
 Isa active_isa();
 
-/// The context of a CPU kernel. The instruction set is part of the type: the same kernel source is compiled once for
-/// each, and the overloads stay apart.
+/// The context of a CPU kernel, compiled for an instruction set. Kernel sources, which are compiled once for each, call
+/// theirs `Cpu` (npzoo/engine/cpu/simd.h).
 template <Isa isa>
 struct CpuContext {
   ThreadPool& pool;

@@ -54,9 +54,9 @@ void sum_down(const From* x, std::int64_t rows, std::int64_t stride, int columns
 }
 
 /// Sums whole columns of (outer, middle, inner) and multiplies by `factor`. Threads share out the blocks of columns.
-template <class From, class To, Isa isa>
-void sum_whole(CpuContext<isa>& cpu, std::int64_t outer, std::int64_t middle, std::int64_t inner, const From* x,
-               double factor, To* y) {
+template <class From, class To>
+void sum_whole(Cpu& cpu, std::int64_t outer, std::int64_t middle, std::int64_t inner, const From* x, double factor,
+               To* y) {
   const std::int64_t blocks = divide_up(inner, kColumnBlock);
   const std::int64_t grain = max(kGrain / (min(inner, kColumnBlock) * middle + 1), 1);
   cpu.parallel_for(outer * blocks, grain, [=](std::int64_t begin, std::int64_t end) {
@@ -79,8 +79,8 @@ void sum_whole(CpuContext<isa>& cpu, std::int64_t outer, std::int64_t middle, st
 
 /// Cuts the rows of a single matrix into slices if its blocks of columns are too few for the threads. Slices are deep,
 /// so that their sums take little memory beside x.
-template <class T, class To, Isa isa>
-void sum_slices(CpuContext<isa>& cpu, const SumMiddle<T>& p, To* y) {
+template <class T, class To>
+void sum_slices(Cpu& cpu, const SumMiddle<T>& p, To* y) {
   constexpr std::int64_t kMostUnits = 64, kShallowest = 16;
   const std::int64_t units = kMostUnits / max(divide_up(p.inner, kColumnBlock), 1);
   const std::int64_t slices =
@@ -97,8 +97,8 @@ void sum_slices(CpuContext<isa>& cpu, const SumMiddle<T>& p, To* y) {
 
 }  // namespace
 
-template <class T, Isa isa>
-void add_into(CpuContext<isa>& cpu, const AddInto<T>& p) {
+template <class T>
+void add_into(Cpu& cpu, const AddInto<T>& p) {
   cpu.parallel_for(p.n, kGrain, [&p](std::int64_t begin, std::int64_t end) {
     for_each_vector<T>(begin, end, [&p](std::int64_t i, int n) {
       store_first(p.y + i, load_first(p.y + i, n) + load_first(p.x + i, n), n);
@@ -106,8 +106,8 @@ void add_into(CpuContext<isa>& cpu, const AddInto<T>& p) {
   });
 }
 
-template <class T, Isa isa>
-void sum_middle(CpuContext<isa>& cpu, const SumMiddle<T>& p) {
+template <class T>
+void sum_middle(Cpu& cpu, const SumMiddle<T>& p) {
   p.wide ? sum_slices(cpu, p, p.wide) : sum_slices(cpu, p, p.y);
 }
 

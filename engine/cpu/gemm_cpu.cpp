@@ -89,8 +89,8 @@ void multiply_serial(const Gemm<T>& p) {
 }
 
 /// Packs B once for all threads, which then share the rows: enough at a time to make good use of each panel of B.
-template <class T, Isa isa>
-void multiply_rows(CpuContext<isa>& cpu, const Gemm<T>& p) {
+template <class T>
+void multiply_rows(Cpu& cpu, const Gemm<T>& p) {
   const bool in_place = reads_in_place(p);
   const std::int64_t columns = padded<T>(p.n);
   Scratch<T> b(in_place ? 0 : p.k * columns);
@@ -115,8 +115,8 @@ void multiply_rows(CpuContext<isa>& cpu, const Gemm<T>& p) {
 }
 
 /// For few rows: threads share out the columns, and each packs what it needs of B.
-template <class T, Isa isa>
-void multiply_columns(CpuContext<isa>& cpu, const Gemm<T>& p) {
+template <class T>
+void multiply_columns(Cpu& cpu, const Gemm<T>& p) {
   const std::int64_t panels = chunk_of(kPanel<T> * p.k * (2 * p.m + kElementCost));
   cpu.parallel_for(p.n, kPanel<T> * panels,
                    [&p](std::int64_t begin, std::int64_t end) { multiply_serial(columns_of(p, begin, end - begin)); });
@@ -151,8 +151,8 @@ void finish(const Gemm<T>& p, std::int64_t i, std::int64_t j, Vec<T> sum) {
 }
 
 /// For long sums and a small C: threads share out slices of the sum, whose results are added up in their order.
-template <class T, Isa isa>
-void multiply_slices(CpuContext<isa>& cpu, const Gemm<T>& p, std::int64_t slices) {
+template <class T>
+void multiply_slices(Cpu& cpu, const Gemm<T>& p, std::int64_t slices) {
   const std::int64_t depth = divide_up(p.k, slices);
   const std::int64_t columns = padded<T>(p.n), stride = p.m * columns;
   Scratch<T> partial(slices * stride);
@@ -174,8 +174,8 @@ void multiply_slices(CpuContext<isa>& cpu, const Gemm<T>& p, std::int64_t slices
 }
 
 /// For so few columns that most lanes would stay empty: computes Cᵀ, whose rows are long.
-template <class T, Isa isa>
-void multiply_transposed(CpuContext<isa>& cpu, const Gemm<T>& p) {
+template <class T>
+void multiply_transposed(Cpu& cpu, const Gemm<T>& p) {
   Scratch<T> c(p.n * p.m);
   gemm(cpu, Gemm<T>{.m = p.n,
                     .n = p.m,
@@ -206,13 +206,13 @@ Gemm<T> with_operands(Gemm<T> p) {
 
 }  // namespace
 
-template <class T, Isa isa>
-void gemm_serial(CpuContext<isa>&, const Gemm<T>& p) {
+template <class T>
+void gemm_serial(Cpu&, const Gemm<T>& p) {
   if (p.m > 0 && p.n > 0) multiply_serial(with_operands(p));
 }
 
-template <class T, Isa isa>
-void gemm(CpuContext<isa>& cpu, const Gemm<T>& given) {
+template <class T>
+void gemm(Cpu& cpu, const Gemm<T>& given) {
   constexpr std::int64_t kFewRows = 32;
   const Gemm<T> p = with_operands(given);
   if (p.m <= 0 || p.n <= 0) return;

@@ -53,7 +53,7 @@ struct Pieces {
   std::int64_t count = 1, a_step = 0, b_step = 0;
 };
 
-template <class T, int rows, int vectors, Isa isa = kIsa>
+template <class T, int rows, int vectors>
 void multiply(const Gemm<T>& p, const Pieces& pieces) {
   using namespace simd;
   constexpr int kLanes = Simd<T>::kLanes;
@@ -93,7 +93,7 @@ struct Table {
   Function<T> functions[kMaxRows * kMaxVectors];
 };
 
-template <class T, Isa isa>
+template <class T>
 constexpr Table<T> kTable = []<int... i>(std::integer_sequence<int, i...>) {
   return Table<T>{{function<T, i / kMaxVectors + 1, i % kMaxVectors + 1>()...}};
 }
@@ -103,7 +103,7 @@ constexpr Table<T> kTable = []<int... i>(std::integer_sequence<int, i...>) {
 template <class T>
 [[gnu::always_inline]] inline void multiply(const Gemm<T>& p, const Pieces& pieces) {
   const std::int64_t vectors = (p.n + Simd<T>::kLanes - 1) / Simd<T>::kLanes;
-  kTable<T, kIsa>.functions[(p.m - 1) * kMaxVectors + vectors - 1](p, pieces);
+  kTable<T>.functions[(p.m - 1) * kMaxVectors + vectors - 1](p, pieces);
 }
 
 /// The value that a product of whole registers is added to: 0, C, or one row for all rows.
@@ -126,7 +126,7 @@ struct Registers {
 };
 
 /// `tiles` tiles of `rows` rows, one below the other, from row `first` on.
-template <class T, int rows, int vectors, Start start, Isa isa = kIsa>
+template <class T, int rows, int vectors, Start start>
 void multiply_registers(const Registers<T>& p, std::int64_t first, std::int64_t tiles) {
   constexpr int kLanes = Simd<T>::kLanes;
   const T* a = p.a + first * p.a_row;
@@ -161,7 +161,7 @@ struct RegistersTable {
   RegistersFunction<T> functions[kMaxRows * kMaxVectors];
 };
 
-template <class T, Start start, Isa isa>
+template <class T, Start start>
 constexpr RegistersTable<T> kRegistersTable = []<int... i>(std::integer_sequence<int, i...>) {
   return RegistersTable<T>{{registers_function<T, i / kMaxVectors + 1, i % kMaxVectors + 1, start>()...}};
 }
@@ -173,7 +173,7 @@ template <class T, Start start>
   const std::int64_t tiles = simd::divide_up(m, max_rows(vectors)), rows = m / simd::max(tiles, 1),
                      taller = m - tiles * rows;
   const auto multiply_tiles = [&](std::int64_t height, std::int64_t first, std::int64_t count) {
-    if (count > 0) kRegistersTable<T, start, kIsa>.functions[(height - 1) * kMaxVectors + vectors - 1](p, first, count);
+    if (count > 0) kRegistersTable<T, start>.functions[(height - 1) * kMaxVectors + vectors - 1](p, first, count);
   };
   multiply_tiles(rows + 1, 0, taller);
   multiply_tiles(rows, taller * (rows + 1), tiles - taller);

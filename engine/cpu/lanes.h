@@ -46,7 +46,7 @@ template <class T, class F>
 }
 
 /// Sum of registers of T, lane by lane, in double.
-template <class T, Isa isa = kIsa>
+template <class T>
 class DoubleSum {
  public:
   [[gnu::always_inline]] void add(Vec<T> x) {
@@ -68,7 +68,7 @@ class DoubleSum {
   [[gnu::always_inline]] double total() const { return sum(kParts == 1 ? part_[0] : part_[0] + part_[kParts - 1]); }
 
  private:
-  using Narrow = typename Simd<T, isa>::Narrow;
+  using Narrow = typename Simd<T>::Narrow;
   static constexpr int kParts = sizeof(double) / sizeof(T);
 
   template <int number>
@@ -106,7 +106,7 @@ template <class V>
 }
 
 /// Σ exp(x − shift), lane by lane; `shift` is the largest x, or 0 where every x is −∞.
-template <class T, Isa isa = kIsa>
+template <class T>
 struct ExpSum {
   Vec<T> shift, sum;
 };

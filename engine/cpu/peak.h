@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "npzoo/engine/cpu/context.h"
+#include "npzoo/engine/kernel.h"
 
 namespace npzoo {
 
@@ -15,27 +15,27 @@ double measure_peak_gflops(int threads);
 double measure_bandwidth_gbs(int threads);
 
 /// Independent chains of multiply-adds, in `chunks` equal parts.
+template <class T>
 struct FmaChains {
   std::int64_t chunks, rounds;
-  float factor, summand;
-  float* sums;  // one for each chunk, so that nothing is optimised away
+  T factor, summand;
+  T* sums;       // one for each chunk, so that nothing is optimised away
+  double* done;  // receives the number of floating-point operations
 };
 
-/// Returns the number of floating-point operations.
-template <Isa isa>
-double run_fma_chains(CpuContext<isa>& cpu, const FmaChains& p);
+NPZOO_CPU_KERNEL(run_fma_chains, FmaChains);
 
 /// a = b + factor · c, n elements each.
+template <class T>
 struct Triad {
   std::int64_t n;
-  float factor;
-  const float* b;
-  const float* c;
-  float* a;
+  T factor;
+  const T* b;
+  const T* c;
+  T* a;
+  double* done;  // receives the number of bytes read and written
 };
 
-/// Returns the number of bytes read and written.
-template <Isa isa>
-double run_triad(CpuContext<isa>& cpu, const Triad& p);
+NPZOO_CPU_KERNEL(run_triad, Triad);
 
 }  // namespace npzoo

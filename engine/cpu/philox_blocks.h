@@ -6,7 +6,6 @@
 namespace npzoo::simd {
 
 /// Numbers of 64 bits, of which Philox needs the lower halves.
-template <Isa isa = kIsa>
 struct PhiloxLanes {
   static constexpr int kBlocks = kVectorBytes / 8;  // that are drawn together
   static constexpr int kWords = 4 * kBlocks;
@@ -34,10 +33,9 @@ struct PhiloxLanes {
 
 /// Writes the words of `philox` for so many blocks, the first at `first`, to 4 · kBlocks places, block by block: the
 /// same bits (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
-template <Isa isa = kIsa>
 [[gnu::always_inline]] inline void philox_blocks(const RandomState& first, std::uint32_t* words) {
-  using Lanes = PhiloxLanes<isa>;
-  using V = typename Lanes::Vector;
+  using Lanes = PhiloxLanes;
+  using V = Lanes::Vector;
   constexpr int kHalf = Lanes::kBlocks / 2;
   constexpr std::uint32_t kMultiplier0 = 0xD2511F53, kMultiplier1 = 0xCD9E8D57, kWeyl0 = 0x9E3779B9,
                           kWeyl1 = 0xBB67AE85;

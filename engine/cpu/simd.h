@@ -17,7 +17,8 @@ namespace npzoo {
 
 /// The instruction set of this translation unit.
 constexpr Isa kIsa = Isa::NPZOO_ISA;
-using KernelContext = CpuContext<kIsa>;
+using Cpu = CpuContext<kIsa>;
+using KernelContext = Cpu;
 
 constexpr int kVectorBytes = kIsa == Isa::avx512 ? 64 : kIsa == Isa::avx2 ? 32 : 16;
 
@@ -32,9 +33,9 @@ struct IntegerOf<double> {
   using type = std::int64_t;
 };
 
-/// One register of T. The instruction set is a template argument, since these are different types. What has the same
-/// name in several instruction sets all the same is kept apart by name_isa.py.
-template <class T, Isa isa = kIsa>
+/// One register of T. It differs between instruction sets, as all that kernel sources define does: kernel_objects.sh
+/// hides these names from each other.
+template <class T>
 struct Simd {
   static constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
   using Scalar = T;

@@ -6,7 +6,7 @@ namespace npzoo::simd {
 
 /// Copies up to a square of lanes, transposed: out(k, j) = factor · in(j, k) for j < columns and k < depth. The lanes
 /// of `out` behind `columns` become 0. Rows are `stride` and `out_stride` elements apart.
-template <class T, Isa isa = kIsa>
+template <class T>
 void transpose_square(const T* in, std::int64_t stride, int columns, int depth, T* out, std::int64_t out_stride,
                       T factor = 1) {
   constexpr int kLanes = Simd<T>::kLanes;
@@ -23,7 +23,7 @@ void transpose_square(const T* in, std::int64_t stride, int columns, int depth, 
 
 /// Rows of points to columns: out(c, p) = factor · rows(p, c) for p < points and c < width. The lanes behind the last
 /// point, up to a whole register, become 0.
-template <class T, Isa isa = kIsa>
+template <class T>
 void load_transposed(const T* rows, std::int64_t stride, std::int64_t points, std::int64_t width, T factor, T* out,
                      std::int64_t out_stride) {
   constexpr std::int64_t kLanes = Simd<T>::kLanes;
@@ -34,7 +34,7 @@ void load_transposed(const T* rows, std::int64_t stride, std::int64_t points, st
 }
 
 /// The reverse: rows(p, c) = factors(p) · in(c, p). `in` has whole registers; `factors`, too, or is null for 1.
-template <class T, Isa isa = kIsa>
+template <class T>
 void store_transposed(const T* in, std::int64_t in_stride, std::int64_t points, std::int64_t width, const T* factors,
                       T* rows, std::int64_t stride) {
   constexpr std::int64_t kLanes = Simd<T>::kLanes;

@@ -43,7 +43,7 @@ inline std::int64_t enough_blocks(std::int64_t blocks, std::int64_t rows, std::i
 
 /// Returns a grid for rows of whole packs. There must be rows and columns.
 template <int n>
-Grid tile_grid(const CudaContext<kGpu>& cuda, std::int64_t rows, std::int64_t width) {
+Grid tile_grid(const Cuda& cuda, std::int64_t rows, std::int64_t width) {
   constexpr int kRowsPerThread = 4, kBlocksPerMultiprocessor = 4;
   const int columns = tile_columns(width / n), lanes = kTileThreads / columns;
   const std::int64_t tiles = divide_up(width / n, columns), most = divide_up(rows, kRowsPerThread * lanes);
@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(kFinishThreads)
 
 /// Sums the blocks' sums. Without blocks the result is 0.
 template <class T, int count>
-void finish(CudaContext<kGpu>& cuda, const char* name, std::int64_t blocks, std::int64_t width, const T* partial,
+void finish(Cuda& cuda, const char* name, std::int64_t blocks, std::int64_t width, const T* partial,
             const ColumnSums<T, count>& sums) {
   launch(cuda, name, finish_column_sums<T, count>, {divide_up(width, kWarp), count}, kFinishThreads,
          kFinishThreads * sizeof(double), blocks, width, partial, sums);
@@ -118,7 +118,7 @@ void finish(CudaContext<kGpu>& cuda, const char* name, std::int64_t blocks, std:
 
 /// Visits every pack of n columns of every row. If `sums` are not null, sums over the rows.
 template <class T, int n, int count, class F>
-void visit_and_sum(CudaContext<kGpu>& cuda, const char* name, std::int64_t rows, std::int64_t width, const F& f,
+void visit_and_sum(Cuda& cuda, const char* name, std::int64_t rows, std::int64_t width, const F& f,
                    const ColumnSums<T, count>& sums) {
   if (width == 0) return;
   const Grid grid = rows > 0 ? tile_grid<n>(cuda, rows, width) : Grid(0, 0);

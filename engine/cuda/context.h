@@ -6,8 +6,8 @@ struct CUstream_st;
 
 namespace npzoo {
 
-/// The context of a CUDA kernel. As with CpuContext, the kind of device is part of the type: the same kernel source is
-/// compiled once for NVIDIA devices and once for the emulation, and the overloads stay apart.
+/// The context of a CUDA kernel, compiled for a kind of GPU. Kernel sources, which are compiled once for each, call
+/// theirs `Cuda` (npzoo/engine/cuda/device_code.h).
 template <Gpu gpu>
 struct CudaContext {
   CUstream_st* stream = nullptr;

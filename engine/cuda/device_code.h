@@ -17,7 +17,8 @@
 namespace npzoo {
 
 inline constexpr Gpu kGpu = Gpu::NPZOO_GPU;
-using KernelContext = CudaContext<kGpu>;
+using Cuda = CudaContext<kGpu>;
+using KernelContext = Cuda;
 
 namespace {
 

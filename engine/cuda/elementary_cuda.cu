@@ -40,7 +40,7 @@ __global__ void sum_slices(std::int64_t outer, std::int64_t middle, std::int64_t
 }
 
 template <class T, class To>
-void sum_to(CudaContext<kGpu>& cuda, const SumMiddle<T>& p, To* y) {
+void sum_to(Cuda& cuda, const SumMiddle<T>& p, To* y) {
   const int columns = tile_columns(p.inner), lanes = kThreads / columns;
   const std::int64_t blocks = p.outer * divide_up(p.inner, columns);
   // Enough blocks for the device, each with enough rows. A second pass adds up the slices.
@@ -60,24 +60,24 @@ void sum_to(CudaContext<kGpu>& cuda, const SumMiddle<T>& p, To* y) {
 
 }  // namespace
 
-template <class T, Gpu gpu>
-void fill(CudaContext<gpu>& cuda, const Fill<T>& p) {
+template <class T>
+void fill(Cuda& cuda, const Fill<T>& p) {
   for_each(cuda, "fill", p.n, [p] __device__(std::int64_t i) { p.x[i] = p.value; });
 }
 
-template <class T, Gpu gpu>
-void convert(CudaContext<gpu>& cuda, const Convert<T>& p) {
+template <class T>
+void convert(Cuda& cuda, const Convert<T>& p) {
   using To = std::remove_reference_t<decltype(*p.y)>;
   for_each(cuda, "convert", p.n, [p] __device__(std::int64_t i) { p.y[i] = static_cast<To>(p.x[i]); });
 }
 
-template <class T, Gpu gpu>
-void add_into(CudaContext<gpu>& cuda, const AddInto<T>& p) {
+template <class T>
+void add_into(Cuda& cuda, const AddInto<T>& p) {
   for_each(cuda, "add_into", p.n, [p] __device__(std::int64_t i) { p.y[i] += p.x[i]; });
 }
 
-template <class T, Gpu gpu>
-void sum_middle(CudaContext<gpu>& cuda, const SumMiddle<T>& p) {
+template <class T>
+void sum_middle(Cuda& cuda, const SumMiddle<T>& p) {
   if (p.outer == 0 || p.inner == 0) return;
   p.wide ? sum_to(cuda, p, p.wide) : sum_to(cuda, p, p.y);
 }

@@ -4,8 +4,8 @@
 
 namespace npzoo {
 
-template <class T, Gpu gpu>
-void apply_epilogue(CudaContext<gpu>& cuda, const Epilogue<T>& p) {
+template <class T>
+void apply_epilogue(Cuda& cuda, const Epilogue<T>& p) {
   for_each(cuda, "epilogue", p.batch * p.rows * p.width, [p] __device__(std::int64_t i) {
     const std::int64_t column = i % p.width, row = i / p.width;
     T& c = p.c[row / p.rows * p.step + row % p.rows * p.row + column];

@@ -13,6 +13,9 @@
 
 namespace npzoo {
 
+using Cuda = CudaContext<Gpu::emulated>;
+using KernelContext = Cuda;
+
 namespace {
 
 template <class T>
@@ -49,8 +52,8 @@ void plan(const RealFourier<T>& p) {
 
 }  // namespace
 
-template <class T, Gpu gpu>
-void real_fourier(CudaContext<gpu>& /*cuda*/, const RealFourier<T>& p) {
+template <class T>
+void real_fourier(Cuda& /*cuda*/, const RealFourier<T>& p) {
   check(p.batch % fourier_series_at_once(p.length) == 0, "[fourier] {} series found, expected a multiple of {}",
         p.batch, fourier_series_at_once(p.length));
   if (p.batch == 0) return;
@@ -58,7 +61,6 @@ void real_fourier(CudaContext<gpu>& /*cuda*/, const RealFourier<T>& p) {
   emulator::submit([p] { transform_rows(p); });
 }
 
-using KernelContext = CudaContext<Gpu::emulated>;
 NPZOO_INSTANTIATE(real_fourier, RealFourier);
 
 }  // namespace npzoo

@@ -10,6 +10,9 @@
 
 namespace npzoo {
 
+using Cuda = CudaContext<Gpu::nvidia>;
+using KernelContext = Cuda;
+
 namespace {
 
 constexpr std::size_t kMostFourierPlans = 64;  // each holds tables on the device
@@ -97,8 +100,8 @@ std::shared_ptr<FourierPlan> plan_for(const RealFourier<T>& p, cudaStream_t stre
 
 }  // namespace
 
-template <class T, Gpu gpu>
-void real_fourier(CudaContext<gpu>& cuda, const RealFourier<T>& p) {
+template <class T>
+void real_fourier(Cuda& cuda, const RealFourier<T>& p) {
   if (p.batch == 0) return;
   const std::shared_ptr<const FourierPlan> plan = plan_for(p, cuda.stream);
   const std::int64_t at_once = fourier_series_at_once(p.length);
@@ -107,7 +110,6 @@ void real_fourier(CudaContext<gpu>& cuda, const RealFourier<T>& p) {
   if (cuda.blocking && !gpu_runtime().capturing()) gpu_runtime().synchronise();
 }
 
-using KernelContext = CudaContext<Gpu::nvidia>;
 NPZOO_INSTANTIATE(real_fourier, RealFourier);
 
 }  // namespace npzoo

@@ -4,10 +4,13 @@
 
 namespace npzoo {
 
-template <class T, Gpu gpu>
-void batched_gemm(CudaContext<gpu>& /*cuda*/, const BatchedGemm<T>& p) {
+using Cuda = CudaContext<Gpu::emulated>;
+using KernelContext = Cuda;
+
+template <class T>
+void batched_gemm(Cuda& /*cuda*/, const BatchedGemm<T>& p) {
   emulator::submit([p] {
-    with_cpu([&p](auto& cpu) {
+    with_cpu([&p](const Backend& cpu) {
       for (std::int64_t i = 0; i < p.batch; ++i) {
         Gemm<T> product = p.one;
         product.a += i * p.a_step;
@@ -19,7 +22,12 @@ void batched_gemm(CudaContext<gpu>& /*cuda*/, const BatchedGemm<T>& p) {
   });
 }
 
-using KernelContext = CudaContext<Gpu::emulated>;
+template <class T>
+void gemm(Cuda& cuda, const Gemm<T>& p) {
+  batched_gemm(cuda, BatchedGemm<T>{1, 0, 0, 0, p});
+}
+
 NPZOO_INSTANTIATE(batched_gemm, BatchedGemm);
+NPZOO_INSTANTIATE(gemm, Gemm);
 
 }  // namespace npzoo

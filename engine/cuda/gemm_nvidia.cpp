@@ -12,6 +12,9 @@
 
 namespace npzoo {
 
+using Cuda = CudaContext<Gpu::nvidia>;
+using KernelContext = Cuda;
+
 namespace {
 
 void check_blas(cublasStatus_t status, const char* what) {
@@ -204,8 +207,8 @@ GemmRoute multiply(const BatchedGemm<T>& p, cudaStream_t stream) {
 
 }  // namespace
 
-template <class T, Gpu gpu>
-void batched_gemm(CudaContext<gpu>& cuda, const BatchedGemm<T>& p) {
+template <class T>
+void batched_gemm(Cuda& cuda, const BatchedGemm<T>& p) {
   const Gemm<T>& one = p.one;
   if (p.batch == 0 || one.m == 0 || one.n == 0) return;
   GemmRoute route = GemmRoute::strided;
@@ -218,7 +221,12 @@ void batched_gemm(CudaContext<gpu>& cuda, const BatchedGemm<T>& p) {
                                      one.k == 0 && !one.accumulate, one.c});
 }
 
-using KernelContext = CudaContext<Gpu::nvidia>;
+template <class T>
+void gemm(Cuda& cuda, const Gemm<T>& p) {
+  batched_gemm(cuda, BatchedGemm<T>{1, 0, 0, 0, p});
+}
+
 NPZOO_INSTANTIATE(batched_gemm, BatchedGemm);
+NPZOO_INSTANTIATE(gemm, Gemm);
 
 }  // namespace npzoo

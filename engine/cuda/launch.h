@@ -21,7 +21,7 @@ constexpr std::size_t kSharedUnasked = 48 * 1024;
 /// Starts `kernel` on `grid` blocks of `threads` threads, with `shared` bytes of dynamic shared memory. An empty grid
 /// does nothing. Throws Error, and starts nothing, if the device cannot count the blocks.
 template <class... Parameters, class... Arguments>
-void launch(CudaContext<kGpu>& cuda, const char* name, void (*kernel)(Parameters...), const Grid& grid, int threads,
+void launch(Cuda& cuda, const char* name, void (*kernel)(Parameters...), const Grid& grid, int threads,
             std::size_t shared, const Arguments&... arguments) {
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
   check_grid(name, grid);
@@ -42,7 +42,7 @@ void launch(CudaContext<kGpu>& cuda, const char* name, void (*kernel)(Parameters
 constexpr int kFlatThreads = 256;
 
 /// One thread does several elements, so that no more blocks are started than the device works on at a time.
-inline std::int64_t flat_blocks(const CudaContext<kGpu>& cuda, std::int64_t n) {
+inline std::int64_t flat_blocks(const Cuda& cuda, std::int64_t n) {
   const std::int64_t blocks = divide_up(n, kFlatThreads), most = std::int64_t{cuda.multiprocessors} * 16;
   return blocks < most ? blocks : most;
 }
@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(kFlatThreads) for_each_kernel(std::int64_t n, 
 
 /// Calls f(i) for every i in [0, n), in any order. `f` is copied to the device: it captures by value.
 template <class F>
-void for_each(CudaContext<kGpu>& cuda, const char* name, std::int64_t n, const F& f) {
+void for_each(Cuda& cuda, const char* name, std::int64_t n, const F& f) {
 #ifdef __CUDACC__
   launch(cuda, name, for_each_kernel<F>, flat_blocks(cuda, n), kFlatThreads, 0, n, f);
 #else

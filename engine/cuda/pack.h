@@ -86,7 +86,7 @@ struct ElementsOfPack {
 
 /// y[i] = f(x[i]), or f(a[i], b[i]), for every i in [0, n).
 template <class T, class F, class... X>
-void for_elements(CudaContext<kGpu>& cuda, const char* name, std::int64_t n, T* y, const F& f, const X*... x) {
+void for_elements(Cuda& cuda, const char* name, std::int64_t n, T* y, const F& f, const X*... x) {
   for_each(cuda, name, divide_up(n, kPack<T>),
            ElementsOfPack<T, sizeof...(X), F>{n, starts_packs(y, x...), y, {x...}, f});
 }

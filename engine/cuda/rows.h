@@ -62,7 +62,7 @@ __global__ void __launch_bounds__(kRowThreads, 4)
 
 /// Calls f(RowThreads) for every row, with a number of threads that suits its width.
 template <class F>
-void for_rows(CudaContext<kGpu>& cuda, const char* name, std::int64_t rows, std::int64_t width, const F& f) {
+void for_rows(Cuda& cuda, const char* name, std::int64_t rows, std::int64_t width, const F& f) {
   int log2_lanes = 0;
   while (1 << log2_lanes < width && 1 << log2_lanes < kWarp) ++log2_lanes;
   if (width > kWidestForWarp) log2_lanes = kLog2RowThreads;

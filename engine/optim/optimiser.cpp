@@ -88,7 +88,7 @@ Device Optimiser::device() const {
 template <class F>
 void Optimiser::run_on_stretches(GradientParts gradients, F f) {
   if (parameters_.empty()) return;
-  run("optimiser", parameters_.front().parameter->value, [&]<class T>(auto& context) {
+  run("optimiser", parameters_.front().parameter->value, [&]<class T>(const Backend& context) {
     std::vector<const T*> pointers;
     std::vector<Stretch<T>> stretches;
     std::vector<std::pair<std::size_t, std::size_t>> ranges;  // of each stretch's pointers
@@ -148,7 +148,7 @@ void Optimiser::apply(GradientParts gradients, double clip_norm, const Tensor& l
     for (Tensor* tensor : {&value, &moments_[i].first, &moments_[i].second}) make_unique(*tensor);
   }
   Tensor there = scalars_.to(device());
-  run_on_stretches(gradients, [&]<class T>(auto& context, std::span<const Stretch<T>> stretches) {
+  run_on_stretches(gradients, [&]<class T>(const Backend& context, std::span<const Stretch<T>> stretches) {
     auto* const scalars = reinterpret_cast<StepScalars*>(there.data<double>());
     Tensor squares = Tensor::empty({std::ssize(stretches)}, DType::float64, device());
     squared_norms<T>(context, {stretches, squares.data<double>()});

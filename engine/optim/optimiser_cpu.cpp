@@ -29,8 +29,8 @@ template <class V>
 
 /// Updates all arrays in one pass. `adjust(g, p)` may change both before the moments see the gradient.
 /// `second(v, g²)` returns the new second moment.
-template <class T, class Update, Isa isa, class Adjust, class Second>
-void step(CpuContext<isa>& cpu, const Update& update, Adjust adjust, Second second) {
+template <class T, class Update, class Adjust, class Second>
+void step(Cpu& cpu, const Update& update, Adjust adjust, Second second) {
   constexpr int kLanes = Simd<T>::kLanes;
   const StepScalars& now = *update.scalars;
   if (now.skip != 0) return;
@@ -57,8 +57,8 @@ void step(CpuContext<isa>& cpu, const Update& update, Adjust adjust, Second seco
 
 }  // namespace
 
-template <class T, Isa isa>
-void squared_norms(CpuContext<isa>& cpu, const SquaredNorms<T>& p) {
+template <class T>
+void squared_norms(Cpu& cpu, const SquaredNorms<T>& p) {
   constexpr int kLanes = Simd<T>::kLanes, kDoubles = Simd<double>::kLanes;
   cpu.parallel_for(std::ssize(p.stretches), 1, [&p](std::int64_t first, std::int64_t) {
     const Stretch<T>& s = p.stretches[static_cast<std::size_t>(first)];
@@ -75,8 +75,8 @@ void squared_norms(CpuContext<isa>& cpu, const SquaredNorms<T>& p) {
   });
 }
 
-template <class T, Isa isa>
-void judge_gradients(CpuContext<isa>& /*cpu*/, const JudgeGradients<T>& p) {
+template <class T>
+void judge_gradients(Cpu& /*cpu*/, const JudgeGradients<T>& p) {
   double squares = 0;
   for (std::int64_t i = 0; i < p.n; ++i) squares += p.squares[i];
   const double norm = std::sqrt(squares);
@@ -85,8 +85,8 @@ void judge_gradients(CpuContext<isa>& /*cpu*/, const JudgeGradients<T>& p) {
   if (!std::isfinite(norm) || (p.loss && !std::isfinite(*p.loss))) p.scalars->skip = 1;
 }
 
-template <class T, Isa isa>
-void adam_update(CpuContext<isa>& cpu, const AdamUpdate<T>& p) {
+template <class T>
+void adam_update(Cpu& cpu, const AdamUpdate<T>& p) {
   const T keep = static_cast<T>(p.beta2), take = static_cast<T>(1 - p.beta2);
   const T decay = static_cast<T>(p.decoupled_decay ? 0 : p.weight_decay);
   const T shrink = static_cast<T>(p.decoupled_decay ? 1 - p.scalars->learning_rate * p.weight_decay : 1);
@@ -99,8 +99,8 @@ void adam_update(CpuContext<isa>& cpu, const AdamUpdate<T>& p) {
       [=](Vec<T> v, Vec<T> square) { return keep * v + take * square; });
 }
 
-template <class T, Isa isa>
-void yogi_update(CpuContext<isa>& cpu, const YogiUpdate<T>& p) {
+template <class T>
+void yogi_update(Cpu& cpu, const YogiUpdate<T>& p) {
   const T take = static_cast<T>(1 - p.beta2);
   step<T>(
       cpu, p, [](Vec<T>&, Vec<T>&) {},

@@ -115,31 +115,31 @@ struct YogiRule {
 };
 
 template <class T, class Update, class Rule>
-void update(CudaContext<kGpu>& cuda, const char* name, const Update& p, const Rule& rule) {
+void update(Cuda& cuda, const char* name, const Update& p, const Rule& rule) {
   launch(cuda, name, update_kernel<T, Rule>, static_cast<std::int64_t>(p.stretches.size()), kThreads, 0,
          p.stretches.data(), p.scalars, p.beta1, p.epsilon, rule);
 }
 
 }  // namespace
 
-template <class T, Gpu gpu>
-void squared_norms(CudaContext<gpu>& cuda, const SquaredNorms<T>& p) {
+template <class T>
+void squared_norms(Cuda& cuda, const SquaredNorms<T>& p) {
   launch(cuda, "squared_norms", squared_norms_kernel<T>, static_cast<std::int64_t>(p.stretches.size()), kThreads,
          kSumBytes, p.stretches.data(), p.results);
 }
 
-template <class T, Gpu gpu>
-void judge_gradients(CudaContext<gpu>& cuda, const JudgeGradients<T>& p) {
+template <class T>
+void judge_gradients(Cuda& cuda, const JudgeGradients<T>& p) {
   launch(cuda, "judge_gradients", judge_kernel<T>, 1, kThreads, kSumBytes, p);
 }
 
-template <class T, Gpu gpu>
-void adam_update(CudaContext<gpu>& cuda, const AdamUpdate<T>& p) {
+template <class T>
+void adam_update(Cuda& cuda, const AdamUpdate<T>& p) {
   update<T>(cuda, "adam_update", p, AdamRule<T>{p.beta2, p.weight_decay, p.decoupled_decay});
 }
 
-template <class T, Gpu gpu>
-void yogi_update(CudaContext<gpu>& cuda, const YogiUpdate<T>& p) {
+template <class T>
+void yogi_update(Cuda& cuda, const YogiUpdate<T>& p) {
   update<T>(cuda, "yogi_update", p, YogiRule<T>{p.beta2});
 }
 

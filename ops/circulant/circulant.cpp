@@ -11,7 +11,7 @@ namespace {
 Tensor shifted_rows(const Tensor& a) {
   const std::int64_t length = a.dim(1);
   Tensor out = Tensor::empty({a.dim(0), length, length}, a.dtype(), a.device());
-  run("circulant", a, [&]<class T>(auto& device) {
+  run("circulant", a, [&]<class T>(const Backend& device) {
     circulant_forward<T>(device, {a.dim(0), length, a.data<T>(), out.data<T>()});
   });
   return out;
@@ -19,7 +19,7 @@ Tensor shifted_rows(const Tensor& a) {
 
 Tensor sums_of_shifts(const Tensor& x) {
   Tensor out = Tensor::empty({x.dim(0), x.dim(1)}, x.dtype(), x.device());
-  run("circulant_sums", x, [&]<class T>(auto& device) {
+  run("circulant_sums", x, [&]<class T>(const Backend& device) {
     circulant_add_up<T>(device, {x.dim(0), x.dim(1), x.data<T>(), out.data<T>()});
   });
   return out;

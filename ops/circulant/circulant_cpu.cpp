@@ -6,8 +6,8 @@
 
 namespace npzoo {
 
-template <class T, Isa isa>
-void circulant_forward(CpuContext<isa>& cpu, const CirculantForward<T>& p) {
+template <class T>
+void circulant_forward(Cpu& cpu, const CirculantForward<T>& p) {
   cpu.parallel_for(p.batch * p.length, 1 + 16384 / (1 + p.length), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
       const std::int64_t t = row % p.length;
@@ -19,8 +19,8 @@ void circulant_forward(CpuContext<isa>& cpu, const CirculantForward<T>& p) {
   });
 }
 
-template <class T, Isa isa>
-void circulant_add_up(CpuContext<isa>& cpu, const CirculantSums<T>& p) {
+template <class T>
+void circulant_add_up(Cpu& cpu, const CirculantSums<T>& p) {
   constexpr std::int64_t kShifts = 64;  // that one thread adds up at a time
   const std::int64_t blocks = (p.length + kShifts - 1) / kShifts;
   cpu.parallel_for(p.batch * blocks, 1 + 256 / (1 + p.length), [&](std::int64_t begin, std::int64_t end) {

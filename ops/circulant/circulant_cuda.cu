@@ -3,16 +3,16 @@
 
 namespace npzoo {
 
-template <class T, Gpu gpu>
-void circulant_forward(CudaContext<gpu>& cuda, const CirculantForward<T>& p) {
+template <class T>
+void circulant_forward(Cuda& cuda, const CirculantForward<T>& p) {
   for_each(cuda, "circulant", p.batch * p.length * p.length, [p] __device__(std::int64_t i) {
     const std::int64_t row = i / p.length, t = row % p.length, shift = i % p.length - t;
     p.out[i] = p.a[row / p.length * p.length + (shift < 0 ? shift + p.length : shift)];
   });
 }
 
-template <class T, Gpu gpu>
-void circulant_add_up(CudaContext<gpu>& cuda, const CirculantSums<T>& p) {
+template <class T>
+void circulant_add_up(Cuda& cuda, const CirculantSums<T>& p) {
   for_each(cuda, "circulant_sums", p.batch * p.length, [p] __device__(std::int64_t i) {
     const T* x = p.x + i / p.length * p.length * p.length;
     double sum = 0;

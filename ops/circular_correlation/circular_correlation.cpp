@@ -33,7 +33,7 @@ void count_transforms(std::int64_t series, std::int64_t length) {
 Tensor correlation_by_transforms(const Tensor& q, const Tensor& k) {
   Tensor out = Tensor::empty({q.dim(0), q.dim(1)}, q.dtype(), q.device());
   count_transforms(q.dim(0) * (2 * q.dim(2) + 1), q.dim(1));
-  run("circular_correlation", q, [&]<class T>(auto& device) {
+  run("circular_correlation", q, [&]<class T>(const Backend& device) {
     CircularCorrelation<T> p{q.dim(0), q.dim(1), q.dim(2), q.data<T>(), k.data<T>(), out.data<T>(), nullptr};
     Tensor work = workspace(p, q);
     if (work.defined()) p.work = work.data<T>();
@@ -45,7 +45,7 @@ Tensor correlation_by_transforms(const Tensor& q, const Tensor& k) {
 Tensor delayed_sum_by_transforms(const Tensor& weights, const Tensor& values, bool reversed) {
   Tensor out = Tensor::empty_like(values);
   count_transforms(values.dim(0) * (2 * values.dim(2) + 1), values.dim(1));
-  run("delayed_sum", values, [&]<class T>(auto& device) {
+  run("delayed_sum", values, [&]<class T>(const Backend& device) {
     DelayedSum<T> p{values.dim(0),     values.dim(1),    values.dim(2), reversed,
                     weights.data<T>(), values.data<T>(), out.data<T>(), nullptr};
     Tensor work = workspace(p, values);

@@ -24,7 +24,7 @@ struct Spectra {
 
 /// Computes the sum over channels of the spectrum of q times the conjugate spectrum of k. Packs two real channels into
 /// one complex series. The cross terms land in the imaginary part of the inverse transform, which `invert` drops.
-template <class T, Isa isa = kIsa>
+template <class T>
 void cross_spectrum(const LaneTransform<T>& transform, const Buffer& memory, const T* q, const T* k,
                     std::int64_t channels, std::int64_t begin, std::int64_t end, const Spectra<T>& spectra,
                     std::int64_t row) {
@@ -49,9 +49,9 @@ void cross_spectrum(const LaneTransform<T>& transform, const Buffer& memory, con
 
 /// Writes the real parts of the inverse transforms, one task a lane. Exchanging real and imaginary parts before and
 /// after a transform makes it the inverse.
-template <class T, Isa isa = kIsa>
-void invert(CpuContext<isa>& cpu, const LaneTransform<T>& plan, const Spectra<T>& spectra, std::int64_t batch,
-            std::int64_t length, T* out) {
+template <class T>
+void invert(Cpu& cpu, const LaneTransform<T>& plan, const Spectra<T>& spectra, std::int64_t batch, std::int64_t length,
+            T* out) {
   constexpr std::int64_t kLanes = Simd<T>::kLanes;
   const std::int64_t size = plan.size();
   cpu.parallel_for(divide_up(batch, kLanes), 1, [&](std::int64_t begin, std::int64_t end) {
@@ -72,9 +72,9 @@ void invert(CpuContext<isa>& cpu, const LaneTransform<T>& plan, const Spectra<T>
 }
 
 /// Spectra of rows (batch, length), divided by the length of the transform; a task in each lane.
-template <class T, Isa isa = kIsa>
-void spectra_of(CpuContext<isa>& cpu, const LaneTransform<T>& plan, const T* rows, std::int64_t batch,
-                std::int64_t length, const Spectra<T>& spectra) {
+template <class T>
+void spectra_of(Cpu& cpu, const LaneTransform<T>& plan, const T* rows, std::int64_t batch, std::int64_t length,
+                const Spectra<T>& spectra) {
   constexpr std::int64_t kLanes = Simd<T>::kLanes;
   const std::int64_t size = plan.size();
   cpu.parallel_for(divide_up(batch, kLanes), 1, [&](std::int64_t begin, std::int64_t end) {
@@ -95,7 +95,7 @@ void spectra_of(CpuContext<isa>& cpu, const LaneTransform<T>& plan, const T* row
 }
 
 /// One block of channels, from `first` on, of one task.
-template <class T, Isa isa = kIsa>
+template <class T>
 void delayed_sum_block(const LaneTransform<T>& transform, const Buffer& memory, const DelayedSum<T>& p,
                        const Spectra<T>& weights, std::int64_t task, std::int64_t first) {
   constexpr int kLanes = Simd<T>::kLanes;
@@ -124,8 +124,8 @@ void delayed_sum_block(const LaneTransform<T>& transform, const Buffer& memory, 
 
 }  // namespace
 
-template <class T, Isa isa>
-void circular_correlation_fourier(CpuContext<isa>& cpu, const CircularCorrelation<T>& p) {
+template <class T>
+void circular_correlation_fourier(Cpu& cpu, const CircularCorrelation<T>& p) {
   if (p.batch == 0 || p.length == 0) return;
   if (p.channels == 0) {
     std::fill(p.out, p.out + p.batch * p.length, T(0));
@@ -152,8 +152,8 @@ void circular_correlation_fourier(CpuContext<isa>& cpu, const CircularCorrelatio
   invert(cpu, plan, spectra, p.batch, p.length, p.out);
 }
 
-template <class T, Isa isa>
-void delayed_sum_fourier(CpuContext<isa>& cpu, const DelayedSum<T>& p) {
+template <class T>
+void delayed_sum_fourier(Cpu& cpu, const DelayedSum<T>& p) {
   if (p.batch == 0 || p.length == 0 || p.channels == 0) return;
   const LaneTransform<T> plan(p.length);
   const Buffer memory(static_cast<std::size_t>(p.batch * 2 * plan.size()) * sizeof(T));

@@ -8,8 +8,8 @@ namespace {
 
 /// rows(b, c, t) = x(b, t, c): every channel a series of its own. Rows up to `count` that no channel fills are 0.
 template <class T>
-void series_of_channels(CudaContext<kGpu>& cuda, std::int64_t batch, std::int64_t length, std::int64_t channels,
-                        const T* x, T* rows, std::int64_t count) {
+void series_of_channels(Cuda& cuda, std::int64_t batch, std::int64_t length, std::int64_t channels, const T* x, T* rows,
+                        std::int64_t count) {
   const std::int64_t filled = batch * channels;
   for_each(cuda, "series_of_channels", count * length, [=] __device__(std::int64_t i) {
     const std::int64_t t = i % length, row = i / length;
@@ -19,7 +19,7 @@ void series_of_channels(CudaContext<kGpu>& cuda, std::int64_t batch, std::int64_
 
 /// spectrum(b, f) = Σ over c of q(b, c, f) times the conjugate of k(b, c, f), divided by the length.
 template <class T>
-void add_cross_spectra(CudaContext<kGpu>& cuda, const CircularCorrelation<T>& p, const T* q, const T* k, T* spectrum) {
+void add_cross_spectra(Cuda& cuda, const CircularCorrelation<T>& p, const T* q, const T* k, T* spectrum) {
   const std::int64_t frequencies = p.length / 2 + 1;
   for_each(cuda, "cross_spectra", p.results() * frequencies, [=] __device__(std::int64_t i) {
     const std::int64_t b = i / frequencies, first = b * p.channels * frequencies + i % frequencies;
@@ -38,7 +38,7 @@ void add_cross_spectra(CudaContext<kGpu>& cuda, const CircularCorrelation<T>& p,
 
 /// values(b, c, f) = weights(b, f) · values(b, c, f) / length, with the conjugate of the weights unless `reversed`.
 template <class T>
-void weigh_spectra(CudaContext<kGpu>& cuda, const DelayedSum<T>& p, const T* weights, T* values) {
+void weigh_spectra(Cuda& cuda, const DelayedSum<T>& p, const T* weights, T* values) {
   const std::int64_t frequencies = p.length / 2 + 1;
   for_each(cuda, "weigh_spectra", p.batch * p.channels * frequencies, [=] __device__(std::int64_t i) {
     const std::int64_t of_weights = 2 * (i / (p.channels * frequencies) * frequencies + i % frequencies);
@@ -52,8 +52,8 @@ void weigh_spectra(CudaContext<kGpu>& cuda, const DelayedSum<T>& p, const T* wei
 
 }  // namespace
 
-template <class T, Gpu gpu>
-void circular_correlation_fourier(CudaContext<gpu>& cuda, const CircularCorrelation<T>& p) {
+template <class T>
+void circular_correlation_fourier(Cuda& cuda, const CircularCorrelation<T>& p) {
   if (p.batch == 0 || p.length == 0) return;
   const std::int64_t each = p.batch * p.channels, frequencies = p.length / 2 + 1;
   T* const spectra = p.work;  // of q, of k, of the result; numbers of two parts come first, where memory is aligned
@@ -67,8 +67,8 @@ void circular_correlation_fourier(CudaContext<gpu>& cuda, const CircularCorrelat
   for_each(cuda, "correlations", p.batch * p.length, [=] __device__(std::int64_t i) { p.out[i] = rows[i]; });
 }
 
-template <class T, Gpu gpu>
-void delayed_sum_fourier(CudaContext<gpu>& cuda, const DelayedSum<T>& p) {
+template <class T>
+void delayed_sum_fourier(Cuda& cuda, const DelayedSum<T>& p) {
   if (p.batch == 0 || p.length == 0 || p.channels == 0) return;
   const std::int64_t each = p.batch * p.channels, frequencies = p.length / 2 + 1;
   const std::int64_t all = p.weight_series() + p.value_series();

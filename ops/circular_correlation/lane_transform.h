@@ -13,7 +13,7 @@ namespace npzoo {
 
 /// A complex number in each lane of two registers. std::complex is for numbers of the language alone: with libc++ it
 /// compiles with no others.
-template <class T, Isa isa = kIsa>
+template <class T>
 struct LaneComplex {
   Vec<T> re{}, im{};
 
@@ -29,7 +29,7 @@ struct LaneComplex {
 
 /// The discrete Fourier transform of as many signals as there are lanes, as they lie in memory: kissfft's algorithm for
 /// registers, after its kissfft.hh (Copyright (c) 2003-2010, Mark Borgerding; SPDX-License-Identifier: BSD-3-Clause).
-template <class T, Isa isa = kIsa>
+template <class T>
 class LaneFourier {
  public:
   using Complex = LaneComplex<T>;
@@ -169,7 +169,7 @@ inline std::int64_t transform_length(std::int64_t length) {
 
 /// Transforms of real series, two registers of them at a time: one as the real, one as the imaginary part. A copy is
 /// one thread's own.
-template <class T, Isa isa = kIsa>
+template <class T>
 class LaneTransform {
  public:
   using Complex = LaneComplex<T>;

@@ -24,7 +24,7 @@ Piece piece_of(const AxisView& axis, std::int64_t begin, std::int64_t size) {
 }
 
 void read(const char* operation, const Tensor& whole, const Piece& piece, Tensor& out, bool accumulate = false) {
-  run(operation, whole, [&]<class T>(auto& device) {
+  run(operation, whole, [&]<class T>(const Backend& device) {
     copy_rows<T>(device, {piece.rows, piece.width, whole.data<T>() + piece.offset, piece.step, out.data<T>(),
                           piece.width, accumulate});
   });
@@ -33,7 +33,7 @@ void read(const char* operation, const Tensor& whole, const Piece& piece, Tensor
 /// Puts `x`, or zeros if it is undefined, in its place.
 void write(const char* operation, const Tensor& x, const Piece& piece, Tensor& whole, bool accumulate = false) {
   if (accumulate && !x.defined()) return;
-  run(operation, whole, [&]<class T>(auto& device) {
+  run(operation, whole, [&]<class T>(const Backend& device) {
     copy_rows<T>(device, {piece.rows, piece.width, x.data<T>(), x.defined() ? piece.width : 0,
                           whole.data<T>() + piece.offset, piece.step, accumulate});
   });

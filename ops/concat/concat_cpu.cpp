@@ -5,8 +5,8 @@
 
 namespace npzoo {
 
-template <class T, Isa isa>
-void copy_rows(CpuContext<isa>& cpu, const CopyRows<T>& p) {
+template <class T>
+void copy_rows(Cpu& cpu, const CopyRows<T>& p) {
   if (p.width == 0) return;
   cpu.parallel_for(p.rows, 1 + 16384 / p.width, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {

@@ -6,7 +6,7 @@ namespace npzoo {
 namespace {
 
 template <int size, class T>
-void copy_packs(CudaContext<kGpu>& cuda, const CopyRows<T>& p) {
+void copy_packs(Cuda& cuda, const CopyRows<T>& p) {
   const std::int64_t packs = p.width / size;
   for_each(cuda, "copy_rows", p.rows * packs, [p, packs] __device__(std::int64_t i) {
     const std::int64_t row = p.rows == 1 ? 0 : i / packs, column = (i - row * packs) * size;
@@ -22,8 +22,8 @@ void copy_packs(CudaContext<kGpu>& cuda, const CopyRows<T>& p) {
 
 }  // namespace
 
-template <class T, Gpu gpu>
-void copy_rows(CudaContext<gpu>& cuda, const CopyRows<T>& p) {
+template <class T>
+void copy_rows(Cuda& cuda, const CopyRows<T>& p) {
   const bool packed = starts_packs(p.x, p.out) && whole_packs<T>(p.width) &&
                       (p.rows == 1 || (whole_packs<T>(p.x_step) && whole_packs<T>(p.out_step)));
   packed ? copy_packs<kPack<T>>(cuda, p) : copy_packs<1>(cuda, p);

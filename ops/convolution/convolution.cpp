@@ -142,7 +142,7 @@ void wide_to_narrow(const ConvolutionGeometry& g, const Tensor& wide, const Tens
                     Tensor& narrow) {
   count_products(g);
   const std::int64_t row = g.columns.narrow * g.narrow_channels;
-  run(g.where, wide, [&]<class T>(auto& device) {
+  run(g.where, wide, [&]<class T>(const Backend& device) {
     correlate<T>(device, {windows_of(g), wide.data<T>(), weight.data<T>(), bias.data<T>(), narrow.data<T>(),
                           g.rows.narrow * row, row, g.narrow_channels});
   });
@@ -154,7 +154,7 @@ Tensor exchange_channels(const ConvolutionGeometry& g, const Tensor& weight) {
   const std::int64_t in = weight.dim(-2), out = weight.dim(-1) / groups;
   Tensor exchanged = Tensor::empty(weight.shape().with(-2, out).with(-1, groups * in), weight.dtype(), weight.device());
   const std::int64_t columns = weight.dim(-3), rows = weight.rank() == 4 ? weight.dim(0) : 1;
-  run(g.where, weight, [&]<class T>(auto& device) {
+  run(g.where, weight, [&]<class T>(const Backend& device) {
     kernel_taps<T>(device,
                    {groups, in, out, columns, rows, columns, 0, 0, 1, 1, true, weight.data<T>(), exchanged.data<T>()});
   });
@@ -189,7 +189,7 @@ void narrow_to_wide(const ConvolutionGeometry& g, const Tensor& narrow, const Te
       const Windows phase{
           g.batch, g.groups, g.rows.narrow, g.columns.narrow, g.narrow_channels, rows.taps,     columns.taps,
           1,       1,        rows.narrow,   columns.narrow,   rows.count,        columns.count, g.wide_channels};
-      run(g.where, wide, [&]<class T>(auto& device) {
+      run(g.where, wide, [&]<class T>(const Backend& device) {
         kernel_taps<T>(device,
                        {g.groups, in, out, g.columns.kernel, rows.taps, columns.taps, rows.last_tap, columns.last_tap,
                         -g.rows.stride, -g.columns.stride, exchanged, weight.data<T>(), taps.data<T>()});
@@ -204,7 +204,7 @@ void narrow_to_wide(const ConvolutionGeometry& g, const Tensor& narrow, const Te
 Tensor weight_gradient(const ConvolutionGeometry& g, const Tensor& wide, const Tensor& narrow, const Shape& shape) {
   count_products(g);
   Tensor d_weight = Tensor::empty(shape, wide.dtype(), wide.device());
-  run(g.where, wide, [&]<class T>(auto& device) {
+  run(g.where, wide, [&]<class T>(const Backend& device) {
     correlate_weights<T>(device, {windows_of(g), wide.data<T>(), narrow.data<T>(), d_weight.data<T>()});
   });
   return d_weight;

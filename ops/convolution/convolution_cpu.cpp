@@ -16,8 +16,7 @@ constexpr std::int64_t kGrain = 1 << 15;      // elements that are worth handing
 template <class T>
 class Panels {
  public:
-  template <Isa isa>
-  Panels(CpuContext<isa>& cpu, const Correlation<T>& p)
+  Panels(Cpu& cpu, const Correlation<T>& p)
       : k_(p.windows.kernel_h * p.windows.kernel_w * (p.windows.in_channels / p.windows.groups)),
         columns_(p.windows.out_channels / p.windows.groups),
         pitch_(p.windows.out_channels),
@@ -195,8 +194,8 @@ std::int64_t slices_of(const CorrelationWeights<T>& p, std::int64_t blocks, std:
 
 }  // namespace
 
-template <class T, Isa isa>
-void correlate(CpuContext<isa>& cpu, const Correlation<T>& p) {
+template <class T>
+void correlate(Cpu& cpu, const Correlation<T>& p) {
   if (p.windows.out_channels == 0) return;
   const Blocks blocks(p.windows, sizeof(T));
   if (is_depthwise(p.windows)) {
@@ -211,8 +210,8 @@ void correlate(CpuContext<isa>& cpu, const Correlation<T>& p) {
   });
 }
 
-template <class T, Isa isa>
-void correlate_weights(CpuContext<isa>& cpu, const CorrelationWeights<T>& p) {
+template <class T>
+void correlate_weights(Cpu& cpu, const CorrelationWeights<T>& p) {
   const Windows& w = p.windows;
   const std::int64_t size = w.kernel_h * w.kernel_w * (w.in_channels / w.groups) * w.out_channels;
   if (size == 0) return;
@@ -237,8 +236,8 @@ void correlate_weights(CpuContext<isa>& cpu, const CorrelationWeights<T>& p) {
   });
 }
 
-template <class T, Isa isa>
-void kernel_taps(CpuContext<isa>& cpu, const KernelTaps<T>& p) {
+template <class T>
+void kernel_taps(Cpu& cpu, const KernelTaps<T>& p) {
   const std::int64_t size = p.in_width * p.groups * p.out_width;
   cpu.parallel_for(p.taps_h * p.taps_w, kGrain / (size + 1) + 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t tap = begin; tap < end; ++tap) {

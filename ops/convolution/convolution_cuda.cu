@@ -94,15 +94,15 @@ std::int64_t tiles(std::int64_t extent) { return divide_up(extent, kSide); }
 
 }  // namespace
 
-template <class T, Gpu gpu>
-void correlate(CudaContext<gpu>& cuda, const Correlation<T>& p) {
+template <class T>
+void correlate(Cuda& cuda, const Correlation<T>& p) {
   const Windows& w = p.windows;
   launch(cuda, "correlate", correlate_tiles<T>,
          {tiles(w.batch * w.out_h * w.out_w), tiles(w.out_channels / w.groups), w.groups}, kThreads, kShared<T>, p);
 }
 
-template <class T, Gpu gpu>
-void correlate_weights(CudaContext<gpu>& cuda, const CorrelationWeights<T>& p) {
+template <class T>
+void correlate_weights(Cuda& cuda, const CorrelationWeights<T>& p) {
   constexpr std::int64_t kBlocksPerMultiprocessor = 4, kShortest = 256;
   const Windows& w = p.windows;
   const std::int64_t rows = w.kernel_h * w.kernel_w * (w.in_channels / w.groups), size = rows * w.out_channels;
@@ -117,8 +117,8 @@ void correlate_weights(CudaContext<gpu>& cuda, const CorrelationWeights<T>& p) {
   if (slices <= 1) slices = 1;
   const Buffer buffer(static_cast<std::size_t>(slices > 1 ? slices * size : 0) * sizeof(T), Device::cuda);
   T* partial = slices > 1 ? reinterpret_cast<T*>(buffer.data()) : p.d_weight;
-  launch(cuda, "correlate_weights", correlate_weights_tiles<T>,
-         {grid.x, grid.y, grid.z * slices}, kThreads, kShared<T>, p, static_cast<int>(slices), partial);
+  launch(cuda, "correlate_weights", correlate_weights_tiles<T>, {grid.x, grid.y, grid.z * slices}, kThreads, kShared<T>,
+         p, static_cast<int>(slices), partial);
   if (slices == 1) return;
   T* d_weight = p.d_weight;
   for_each(cuda, "correlate_weights", size, [=] __device__(std::int64_t i) {
@@ -128,8 +128,8 @@ void correlate_weights(CudaContext<gpu>& cuda, const CorrelationWeights<T>& p) {
   });
 }
 
-template <class T, Gpu gpu>
-void kernel_taps(CudaContext<gpu>& cuda, const KernelTaps<T>& p) {
+template <class T>
+void kernel_taps(Cuda& cuda, const KernelTaps<T>& p) {
   const std::int64_t size = p.in_width * p.groups * p.out_width;
   for_each(cuda, "kernel_taps", p.taps_h * p.taps_w * size, [=] __device__(std::int64_t i) {
     const std::int64_t tap = i / size;

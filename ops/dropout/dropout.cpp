@@ -12,7 +12,7 @@ Tensor masked(const Tensor& x, double p, const Tensor& generator) {
   const auto threshold = static_cast<std::uint32_t>(p * 0x1p32);
   Tensor out = Tensor::empty_like(x);
   if (x.numel() == 0) return out;
-  run("dropout", x, [&]<class T>(auto& device) {
+  run("dropout", x, [&]<class T>(const Backend& device) {
     dropout<T>(device, {x.dim(0), x.numel() / x.dim(0), threshold, static_cast<T>(1 / (1 - p)),
                         generator.data<std::int64_t>(), x.data<T>(), out.data<T>()});
   });

@@ -4,8 +4,8 @@
 
 namespace npzoo {
 
-template <class T, Gpu gpu>
-void dropout(CudaContext<gpu>& cuda, const Dropout<T>& p) {
+template <class T>
+void dropout(Cuda& cuda, const Dropout<T>& p) {
   const std::int64_t blocks = divide_up(p.each, 4);  // of a task
   const bool packed = starts_packs(p.x, p.out) && p.each % 4 == 0;
   for_each(cuda, "dropout", p.tasks * blocks, [p, packed, blocks] __device__(std::int64_t i) {

@@ -46,7 +46,7 @@ Tensor apply(Binary function, const char* name, const Tensor& a, const Tensor& b
   const Shape shape = broadcast(a.shape(), b.shape());
   Tensor out = Tensor::empty(shape, a.dtype(), a.device());
   if (out.numel() == 0) return out;
-  run(name, a, [&]<class T>(auto& device) {
+  run(name, a, [&]<class T>(const Backend& device) {
     auto p = plan<T>(a, b, shape);
     p.function = function;
     p.a = a.data<T>();

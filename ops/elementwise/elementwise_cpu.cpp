@@ -12,8 +12,8 @@ using namespace simd;
 constexpr std::int64_t kGrain = 1 << 14;  // elements that are worth handing to another thread
 
 /// f over [0, n) in vectors: `at(i, lanes)` loads there and returns what is stored to y.
-template <class T, Isa isa, class F>
-void for_vectors(CpuContext<isa>& cpu, std::int64_t n, T* y, F at) {
+template <class T, class F>
+void for_vectors(Cpu& cpu, std::int64_t n, T* y, F at) {
   constexpr int kLanes = Simd<T>::kLanes;
   cpu.parallel_for(n, kGrain, [y, at](std::int64_t begin, std::int64_t end) {
     std::int64_t i = begin;
@@ -25,8 +25,8 @@ void for_vectors(CpuContext<isa>& cpu, std::int64_t n, T* y, F at) {
 
 }  // namespace
 
-template <class T, Isa isa>
-void unary_forward(CpuContext<isa>& cpu, const UnaryForward<T>& p) {
+template <class T>
+void unary_forward(Cpu& cpu, const UnaryForward<T>& p) {
   const auto c = [](double value) { return splat<T>(static_cast<T>(value)); };
   switch (p.function) {
 #define NPZOO_UNARY(name, value, saved, slope)        \
@@ -41,8 +41,8 @@ void unary_forward(CpuContext<isa>& cpu, const UnaryForward<T>& p) {
   }
 }
 
-template <class T, Isa isa>
-void unary_backward(CpuContext<isa>& cpu, const UnaryBackward<T>& p) {
+template <class T>
+void unary_backward(Cpu& cpu, const UnaryBackward<T>& p) {
   const auto c = [](double value) { return splat<T>(static_cast<T>(value)); };
   switch (p.function) {
 #define NPZOO_UNARY(name, value, kept, slope)           \
@@ -57,13 +57,13 @@ void unary_backward(CpuContext<isa>& cpu, const UnaryBackward<T>& p) {
   }
 }
 
-template <class T, Isa isa>
-void affine(CpuContext<isa>& cpu, const Affine<T>& p) {
+template <class T>
+void affine(Cpu& cpu, const Affine<T>& p) {
   for_vectors(cpu, p.n, p.y, [=](auto get) { return get(p.x) * splat<T>(p.scale) + splat<T>(p.shift); });
 }
 
-template <class T, Isa isa>
-void clamp(CpuContext<isa>& cpu, const Clamp<T>& p) {
+template <class T>
+void clamp(Cpu& cpu, const Clamp<T>& p) {
   const Vec<T> low = splat<T>(p.low), high = splat<T>(p.high);
   if (!p.d_y) return for_vectors(cpu, p.n, p.y, [=](auto get) { return min(high, max(low, get(p.x))); });
   for_vectors(cpu, p.n, p.y, [=](auto get) {
@@ -87,8 +87,8 @@ void combine(const T* a, std::int64_t a_step, const T* b, std::int64_t b_step, T
                 rest);
 }
 
-template <class T, Isa isa, class F>
-void broadcast_combine(CpuContext<isa>& cpu, const BinaryForward<T>& p, F f) {
+template <class T, class F>
+void broadcast_combine(Cpu& cpu, const BinaryForward<T>& p, F f) {
   if (p.rank == 0) return combine(p.a, 0, p.b, 0, p.out, 1, f);
   const int last = p.rank - 1;
   const std::int64_t n = p.extent[last], a_step = p.a_stride[last], b_step = p.b_stride[last];
@@ -116,8 +116,8 @@ void broadcast_combine(CpuContext<isa>& cpu, const BinaryForward<T>& p, F f) {
 
 }  // namespace
 
-template <class T, Isa isa>
-void binary_forward(CpuContext<isa>& cpu, const BinaryForward<T>& p) {
+template <class T>
+void binary_forward(Cpu& cpu, const BinaryForward<T>& p) {
   switch (p.function) {
     case Binary::add: return broadcast_combine(cpu, p, [](Vec<T> a, Vec<T> b) { return a + b; });
     case Binary::sub: return broadcast_combine(cpu, p, [](Vec<T> a, Vec<T> b) { return a - b; });

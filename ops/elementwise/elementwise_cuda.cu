@@ -63,8 +63,8 @@ __device__ T softplus(T x) {
 
 }  // namespace
 
-template <class T, Gpu gpu>
-void unary_forward(CudaContext<gpu>& cuda, const UnaryForward<T>& p) {
+template <class T>
+void unary_forward(Cuda& cuda, const UnaryForward<T>& p) {
   switch (p.function) {
 #define NPZOO_UNARY(name, value, saved, slope) \
   case Unary::name:                            \
@@ -81,8 +81,8 @@ void unary_forward(CudaContext<gpu>& cuda, const UnaryForward<T>& p) {
   }
 }
 
-template <class T, Gpu gpu>
-void unary_backward(CudaContext<gpu>& cuda, const UnaryBackward<T>& p) {
+template <class T>
+void unary_backward(Cuda& cuda, const UnaryBackward<T>& p) {
   switch (p.function) {
 #define NPZOO_UNARY(name, value, kept, slope) \
   case Unary::name:                           \
@@ -99,15 +99,15 @@ void unary_backward(CudaContext<gpu>& cuda, const UnaryBackward<T>& p) {
   }
 }
 
-template <class T, Gpu gpu>
-void affine(CudaContext<gpu>& cuda, const Affine<T>& p) {
+template <class T>
+void affine(Cuda& cuda, const Affine<T>& p) {
   const T scale = p.scale, shift = p.shift;
   for_elements(
       cuda, "affine", p.n, p.y, [scale, shift] __device__(T x) { return x * scale + shift; }, p.x);
 }
 
-template <class T, Gpu gpu>
-void clamp(CudaContext<gpu>& cuda, const Clamp<T>& p) {
+template <class T>
+void clamp(Cuda& cuda, const Clamp<T>& p) {
   const T low = p.low, high = p.high;
   if (!p.d_y)
     return for_elements(
@@ -126,7 +126,7 @@ __device__ Pack<T, size> load_or_repeat(const T* p, std::int64_t step, std::int6
 }
 
 template <int size, class T, class F>
-void combine_packs(CudaContext<kGpu>& cuda, const char* name, const BinaryForward<T>& p, const F& f) {
+void combine_packs(Cuda& cuda, const char* name, const BinaryForward<T>& p, const F& f) {
   const int last = p.rank - 1;
   const std::int64_t packs = p.extent[last] / size;
   std::int64_t rows = 1;
@@ -142,7 +142,7 @@ void combine_packs(CudaContext<kGpu>& cuda, const char* name, const BinaryForwar
 }
 
 template <class T, class F>
-void combine(CudaContext<kGpu>& cuda, const char* name, BinaryForward<T> p, const F& f) {
+void combine(Cuda& cuda, const char* name, BinaryForward<T> p, const F& f) {
   if (p.rank == 0) {
     p.rank = 1;
     p.extent[0] = 1;
@@ -161,8 +161,8 @@ void combine(CudaContext<kGpu>& cuda, const char* name, BinaryForward<T> p, cons
 
 }  // namespace
 
-template <class T, Gpu gpu>
-void binary_forward(CudaContext<gpu>& cuda, const BinaryForward<T>& p) {
+template <class T>
+void binary_forward(Cuda& cuda, const BinaryForward<T>& p) {
   switch (p.function) {
     case Binary::add: return combine(cuda, "add", p, [] __device__(T a, T b) { return a + b; });
     case Binary::sub: return combine(cuda, "sub", p, [] __device__(T a, T b) { return a - b; });

@@ -5,8 +5,8 @@
 
 namespace npzoo {
 
-template <class T, Isa isa>
-void fourier_code(CpuContext<isa>& cpu, const FourierCode<T>& p) {
+template <class T>
+void fourier_code(Cpu& cpu, const FourierCode<T>& p) {
   constexpr double kPi = 3.14159265358979323846;
   const std::int64_t half = p.width / 2;
   cpu.parallel_for(p.n, 1 + 256 / (1 + p.width), [&](std::int64_t begin, std::int64_t end) {

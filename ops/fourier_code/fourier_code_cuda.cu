@@ -6,8 +6,8 @@
 
 namespace npzoo {
 
-template <class T, Gpu gpu>
-void fourier_code(CudaContext<gpu>& cuda, const FourierCode<T>& p) {
+template <class T>
+void fourier_code(Cuda& cuda, const FourierCode<T>& p) {
   for_each(cuda, "fourier_code", p.n * p.width, [p] __device__(std::int64_t i) {
     constexpr double kPi = 3.14159265358979323846;
     const std::int64_t half = p.width / 2, place = i % p.width, k = place % half;

@@ -29,11 +29,11 @@ Tensor gather(const Tensor& x, const Tensor& index) {
   const std::int64_t batch = x.dim(0), points = x.dim(1), picks = index.dim(1), width = x.dim(2);
   const Tensor there = index.to(x.device());
   Tensor out = Tensor::empty({batch, picks, width}, x.dtype(), x.device());
-  run("gather", x, [&]<class T>(auto& device) {
+  run("gather", x, [&]<class T>(const Backend& device) {
     gather_forward<T>(device, {batch, points, picks, width, x.data<T>(), there.data<std::int64_t>(), out.data<T>()});
   });
   record("gather", out, {x}, [x = x.symbol(), index = there](const Tensor& d_out, Grads& grads) {
-    run("gather", d_out, [&]<class T>(auto& device) {
+    run("gather", d_out, [&]<class T>(const Backend& device) {
       auto [d_x, accumulate] = grads.into(x);
       gather_backward<T>(device, {x.dim(0), x.dim(1), index.dim(1), x.dim(2), index.data<std::int64_t>(),
                                   d_out.data<T>(), d_x.template data<T>(), accumulate});

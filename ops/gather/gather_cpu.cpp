@@ -5,8 +5,8 @@
 
 namespace npzoo {
 
-template <class T, Isa isa>
-void gather_forward(CpuContext<isa>& cpu, const GatherForward<T>& p) {
+template <class T>
+void gather_forward(Cpu& cpu, const GatherForward<T>& p) {
   cpu.parallel_for(p.batch * p.picks, 1 + 16384 / (1 + p.width), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t point = i / p.picks * p.points + p.index[i];
@@ -15,8 +15,8 @@ void gather_forward(CpuContext<isa>& cpu, const GatherForward<T>& p) {
   });
 }
 
-template <class T, Isa isa>
-void gather_backward(CpuContext<isa>& cpu, const GatherBackward<T>& p) {
+template <class T>
+void gather_backward(Cpu& cpu, const GatherBackward<T>& p) {
   cpu.parallel_for(p.batch, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t b = begin; b < end; ++b) {
       T* d_x = p.d_x + b * p.points * p.width;

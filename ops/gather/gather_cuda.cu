@@ -6,7 +6,7 @@ namespace npzoo {
 namespace {
 
 template <int size, class T>
-void copy_packs(CudaContext<kGpu>& cuda, const GatherForward<T>& p) {
+void copy_packs(Cuda& cuda, const GatherForward<T>& p) {
   const std::int64_t packs = p.width / size;
   for_each(cuda, "gather", p.batch * p.picks * packs, [p, packs] __device__(std::int64_t i) {
     const std::int64_t row = i / packs, column = (i - row * packs) * size;
@@ -108,14 +108,14 @@ __global__ void __launch_bounds__(kThreads) add_picks(GatherBackward<T> p) {
 
 }  // namespace
 
-template <class T, Gpu gpu>
-void gather_forward(CudaContext<gpu>& cuda, const GatherForward<T>& p) {
+template <class T>
+void gather_forward(Cuda& cuda, const GatherForward<T>& p) {
   const bool packed = starts_packs(p.x, p.out) && whole_packs<T>(p.width);
   packed ? copy_packs<kPack<T>>(cuda, p) : copy_packs<1>(cuda, p);
 }
 
-template <class T, Gpu gpu>
-void gather_backward(CudaContext<gpu>& cuda, const GatherBackward<T>& p) {
+template <class T>
+void gather_backward(Cuda& cuda, const GatherBackward<T>& p) {
   launch(cuda, "gather_backward", add_picks<T>, p.batch * divide_up(p.points, kTile), kThreads, sizeof(Hits), p);
 }
 

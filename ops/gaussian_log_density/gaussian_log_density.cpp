@@ -23,13 +23,13 @@ Tensor room_for(const Tensor& x, const Grads& grads) { return grads.wants(x) ? T
 Tensor gaussian_log_density(const Tensor& y, const Tensor& mean, const Tensor& std) {
   check_gaussians(y, mean, std);
   Tensor out = Tensor::empty(y.shape().without(-1), y.dtype(), y.device());
-  run("gaussian_log_density", y, [&]<class T>(auto& device) {
+  run("gaussian_log_density", y, [&]<class T>(const Backend& device) {
     gaussian_log_density_forward<T>(
         device, {out.numel(), y.dim(-1), y.data<T>(), mean.data<T>(), std.data<T>(), out.data<T>()});
   });
   record("gaussian_log_density", out, {y, mean, std}, [y, mean, std](const Tensor& d_out, Grads& grads) {
     Tensor d_y = room_for(y, grads), d_mean = room_for(mean, grads), d_std = room_for(std, grads);
-    run("gaussian_log_density", y, [&]<class T>(auto& device) {
+    run("gaussian_log_density", y, [&]<class T>(const Backend& device) {
       gaussian_log_density_backward<T>(device, {d_out.numel(), y.dim(-1), y.data<T>(), mean.data<T>(), std.data<T>(),
                                                 d_out.data<T>(), d_y.data<T>(), d_mean.data<T>(), d_std.data<T>()});
     });

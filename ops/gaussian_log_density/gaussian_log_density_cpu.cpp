@@ -65,8 +65,8 @@ constexpr std::int64_t smaller(std::int64_t a, std::int64_t b) { return a < b ? 
 
 }  // namespace
 
-template <class T, Isa isa>
-void gaussian_log_density_forward(CpuContext<isa>& cpu, const GaussianLogDensityForward<T>& p) {
+template <class T>
+void gaussian_log_density_forward(Cpu& cpu, const GaussianLogDensityForward<T>& p) {
   if (p.width == 0) return void(std::memset(p.out, 0, sizeof(T) * p.rows));
   cpu.parallel_for(p.rows, 1 + kGrain / p.width, [&p](std::int64_t begin, std::int64_t end) {
     double terms[kTile], sum = 0;
@@ -85,8 +85,8 @@ void gaussian_log_density_forward(CpuContext<isa>& cpu, const GaussianLogDensity
   });
 }
 
-template <class T, Isa isa>
-void gaussian_log_density_backward(CpuContext<isa>& cpu, const GaussianLogDensityBackward<T>& p) {
+template <class T>
+void gaussian_log_density_backward(Cpu& cpu, const GaussianLogDensityBackward<T>& p) {
   cpu.parallel_for(p.rows, 1 + kGrain / (1 + p.width), [&p](std::int64_t begin, std::int64_t end) {
     double d_terms[kTile] = {};
     std::int64_t row = begin, left = p.width;

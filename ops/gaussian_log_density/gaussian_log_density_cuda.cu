@@ -21,8 +21,8 @@ __device__ Residual residual(const P& p, std::int64_t i) {
 
 }  // namespace
 
-template <class T, Gpu gpu>
-void gaussian_log_density_forward(CudaContext<gpu>& cuda, const GaussianLogDensityForward<T>& p) {
+template <class T>
+void gaussian_log_density_forward(Cuda& cuda, const GaussianLogDensityForward<T>& p) {
   for_rows(cuda, "gaussian_log_density", p.rows, p.width, [p] __device__(const RowThreads& threads) {
     double sum = 0;
     threads.for_own([&](std::int64_t i) {
@@ -34,8 +34,8 @@ void gaussian_log_density_forward(CudaContext<gpu>& cuda, const GaussianLogDensi
   });
 }
 
-template <class T, Gpu gpu>
-void gaussian_log_density_backward(CudaContext<gpu>& cuda, const GaussianLogDensityBackward<T>& p) {
+template <class T>
+void gaussian_log_density_backward(Cuda& cuda, const GaussianLogDensityBackward<T>& p) {
   for_each(cuda, "gaussian_log_density_backward", p.rows * p.width, [p] __device__(std::int64_t i) {
     const Residual r = residual(p, i);
     const double scaled = static_cast<double>(p.d_out[i / p.width]) / r.std, d_mean = scaled * r.z;

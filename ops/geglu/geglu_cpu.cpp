@@ -12,8 +12,8 @@ constexpr std::int64_t kGrain = 1 << 13;  // pairs that are worth handing to ano
 
 }  // namespace
 
-template <class T, Isa isa>
-void geglu_forward(CpuContext<isa>& cpu, const GegluForward<T>& p) {
+template <class T>
+void geglu_forward(Cpu& cpu, const GegluForward<T>& p) {
   if (p.width == 0) return;
   cpu.parallel_for(p.rows, kGrain / p.width + 1, [&p](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
@@ -27,8 +27,8 @@ void geglu_forward(CpuContext<isa>& cpu, const GegluForward<T>& p) {
   });
 }
 
-template <class T, Isa isa>
-void geglu_backward(CpuContext<isa>& cpu, const GegluBackward<T>& p) {
+template <class T>
+void geglu_backward(Cpu& cpu, const GegluBackward<T>& p) {
   if (p.width == 0) return;
   cpu.parallel_for(p.rows, kGrain / p.width + 1, [&p](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {

@@ -7,7 +7,7 @@ namespace npzoo {
 namespace {
 
 template <int size, class T>
-void forward(CudaContext<kGpu>& cuda, const GegluForward<T>& p) {
+void forward(Cuda& cuda, const GegluForward<T>& p) {
   const std::int64_t packs = p.width / size;
   for_each(cuda, "geglu", p.rows * packs, [p, packs] __device__(std::int64_t i) {
     const T* value = p.x + i / packs * p.width * 2 + i % packs * size;
@@ -19,7 +19,7 @@ void forward(CudaContext<kGpu>& cuda, const GegluForward<T>& p) {
 }
 
 template <int size, class T>
-void backward(CudaContext<kGpu>& cuda, const GegluBackward<T>& p) {
+void backward(Cuda& cuda, const GegluBackward<T>& p) {
   const std::int64_t packs = p.width / size;
   for_each(cuda, "geglu_backward", p.rows * packs, [p, packs] __device__(std::int64_t i) {
     const std::int64_t at = i / packs * p.width * 2 + i % packs * size;
@@ -37,14 +37,14 @@ void backward(CudaContext<kGpu>& cuda, const GegluBackward<T>& p) {
 
 }  // namespace
 
-template <class T, Gpu gpu>
-void geglu_forward(CudaContext<gpu>& cuda, const GegluForward<T>& p) {
+template <class T>
+void geglu_forward(Cuda& cuda, const GegluForward<T>& p) {
   const bool packed = starts_packs(p.x, p.y) && whole_packs<T>(p.width);
   packed ? forward<kPack<T>>(cuda, p) : forward<1>(cuda, p);
 }
 
-template <class T, Gpu gpu>
-void geglu_backward(CudaContext<gpu>& cuda, const GegluBackward<T>& p) {
+template <class T>
+void geglu_backward(Cuda& cuda, const GegluBackward<T>& p) {
   const bool packed = starts_packs(p.x, p.d_y, p.d_x) && whole_packs<T>(p.width);
   packed ? backward<kPack<T>>(cuda, p) : backward<1>(cuda, p);
 }

@@ -88,8 +88,9 @@ AttentionState incremental_cross_attention(const Tensor& q, const Tensor& k, con
   Tensor mean = Tensor::empty({problem.batch, problem.queries, v.dim(2)}, q.dtype(), q.device());
   const Tensor log2_sum = Tensor::empty(problem.log_sum_shape(), q.dtype(), q.device());
   count_flops(problem.flops());
-  run("incremental_cross_attention", q,
-      [&]<class T>(auto& device) { attention_forward<T>(device, problem.arguments<T>(q, k, v, mean, log2_sum)); });
+  run("incremental_cross_attention", q, [&]<class T>(const Backend& device) {
+    attention_forward<T>(device, problem.arguments<T>(q, k, v, mean, log2_sum));
+  });
   std::array outs{mean, natural(log2_sum)};
   record("incremental_cross_attention", std::span(outs), {q, k, v},
          [q, k, v, mean, log2_sum, problem](std::span<const Tensor> d_outs, Grads& grads) {
@@ -106,12 +107,13 @@ AttentionState merge(const AttentionState& a, const AttentionState& b) {
   check_states(a, b);
   const Merge states(a, b);
   std::array outs{Tensor::empty_like(a.mean), Tensor::empty_like(a.log_sum_exp)};
-  run("merge", a.mean, [&]<class T>(auto& device) { merge_forward<T>(device, states.arguments<T>(outs[0], outs[1])); });
+  run("merge", a.mean,
+      [&]<class T>(const Backend& device) { merge_forward<T>(device, states.arguments<T>(outs[0], outs[1])); });
   record("merge_attention_states", std::span(outs), {a.mean, a.log_sum_exp, b.mean, b.log_sum_exp},
          [states](std::span<const Tensor> d_outs, Grads& grads) {
            AttentionState d_a{Tensor::empty_like(states.a.mean), Tensor::empty_like(states.a.log_sum_exp)};
            AttentionState d_b{Tensor::empty_like(states.a.mean), Tensor::empty_like(states.a.log_sum_exp)};
-           run("merge", states.a.mean, [&]<class T>(auto& device) {
+           run("merge", states.a.mean, [&]<class T>(const Backend& device) {
              merge_backward<T>(
                  device, {states.arguments<T>({}, {}), d_outs[0].data<T>(), d_outs[1].data<T>(), d_a.mean.data<T>(),
                           d_a.log_sum_exp.data<T>(), d_b.mean.data<T>(), d_b.log_sum_exp.data<T>()});

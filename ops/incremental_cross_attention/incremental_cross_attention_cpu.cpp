@@ -59,8 +59,8 @@ void merge_row_backward(const MergeBackward<T>& b, const Row<T>& at) {
   b.d_b_log_sum[at.log_sum] = w.b > 0 ? w.b * (d - w.a * towards_a) : T(0);
 }
 
-template <class T, Isa isa, class F>
-void for_rows(CpuContext<isa>& cpu, const MergeForward<T>& p, F f) {
+template <class T, class F>
+void for_rows(Cpu& cpu, const MergeForward<T>& p, F f) {
   const std::int64_t rows = p.batch * p.heads * p.latents, grain = kChunkElements / (p.width + 16);
   cpu.parallel_for(rows, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) f(Row<T>(p, i));
@@ -69,13 +69,13 @@ void for_rows(CpuContext<isa>& cpu, const MergeForward<T>& p, F f) {
 
 }  // namespace
 
-template <class T, Isa isa>
-void merge_forward(CpuContext<isa>& cpu, const MergeForward<T>& p) {
+template <class T>
+void merge_forward(Cpu& cpu, const MergeForward<T>& p) {
   for_rows(cpu, p, [&p](const Row<T>& row) { merge_row(p, row); });
 }
 
-template <class T, Isa isa>
-void merge_backward(CpuContext<isa>& cpu, const MergeBackward<T>& p) {
+template <class T>
+void merge_backward(Cpu& cpu, const MergeBackward<T>& p) {
   for_rows(cpu, p.forward, [&p](const Row<T>& row) { merge_row_backward(p, row); });
 }
 

@@ -83,7 +83,7 @@ int lanes_of_row(std::int64_t width) {
   return lanes;
 }
 
-std::int64_t merge_blocks(const CudaContext<kGpu>& cuda, std::int64_t rows, int lanes) {
+std::int64_t merge_blocks(const Cuda& cuda, std::int64_t rows, int lanes) {
   const std::int64_t blocks = divide_up(rows * lanes, kRowWarps * kWarp),
                      most = std::int64_t{cuda.multiprocessors} * 16;
   return min(blocks, most);
@@ -91,15 +91,15 @@ std::int64_t merge_blocks(const CudaContext<kGpu>& cuda, std::int64_t rows, int 
 
 }  // namespace
 
-template <class T, Gpu gpu>
-void merge_forward(CudaContext<gpu>& cuda, const MergeForward<T>& p) {
+template <class T>
+void merge_forward(Cuda& cuda, const MergeForward<T>& p) {
   const std::int64_t rows = p.batch * p.heads * p.latents;
   const int lanes = lanes_of_row(p.width);
   launch(cuda, "merge_forward", merge_rows<T>, merge_blocks(cuda, rows, lanes), kRowWarps * kWarp, 0, p, rows, lanes);
 }
 
-template <class T, Gpu gpu>
-void merge_backward(CudaContext<gpu>& cuda, const MergeBackward<T>& b) {
+template <class T>
+void merge_backward(Cuda& cuda, const MergeBackward<T>& b) {
   const MergeForward<T>& p = b.forward;
   const std::int64_t rows = p.batch * p.heads * p.latents;
   const int lanes = lanes_of_row(p.width);

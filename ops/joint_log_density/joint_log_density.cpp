@@ -49,14 +49,14 @@ Tensor cholesky_log_density(const Tensor& error, const Tensor& factor, const Ten
   check_part(kOp, "factor", error, factor, {error.dim(0), values, values});
   Tensor out = Tensor::empty({error.dim(0)}, error.dtype(), error.device()), work = work_for(error, values);
   const Tensor there = lengths_there(lengths, error);
-  run(kOp, error, [&]<class T>(auto& device) {
+  run(kOp, error, [&]<class T>(const Backend& device) {
     cholesky_density_forward<T>(device,
                                 {joint_values<T>(error, there), factor.data<T>(), out.data<T>(), work.data<double>()});
   });
   record("cholesky_log_density", out, {error, factor}, [error, factor, there](const Tensor& d_out, Grads& grads) {
     Tensor d_error = wanted(error, grads), d_factor = wanted(factor, grads),
            own = work_for(error, 2 * values_of(error));
-    run(kOp, error, [&]<class T>(auto& device) {
+    run(kOp, error, [&]<class T>(const Backend& device) {
       cholesky_density_backward<T>(device, {joint_values<T>(error, there), factor.data<T>(), d_out.data<T>(),
                                             d_error.data<T>(), d_factor.data<T>(), own.data<double>()});
     });
@@ -76,7 +76,7 @@ Tensor low_rank_log_density(const Tensor& error, const Tensor& factor, const Ten
   Tensor out = Tensor::empty({error.dim(0)}, error.dtype(), error.device()),
          work = work_for(error, values + rank + rank * rank);
   const Tensor there = lengths_there(lengths, error);
-  run(kOp, error, [&]<class T>(auto& device) {
+  run(kOp, error, [&]<class T>(const Backend& device) {
     low_rank_density_forward<T>(device, {joint_values<T>(error, there), rank, factor.data<T>(), diagonal.data<T>(),
                                          out.data<T>(), work.data<double>()});
   });
@@ -84,7 +84,7 @@ Tensor low_rank_log_density(const Tensor& error, const Tensor& factor, const Ten
     Tensor d_error = wanted(error, grads), d_factor = wanted(factor, grads), d_diagonal = wanted(diagonal, grads);
     const std::int64_t columns = factor.dim(2);
     Tensor own = work_for(error, values_of(error) + columns + 2 * columns * columns);
-    run(kOp, error, [&]<class T>(auto& device) {
+    run(kOp, error, [&]<class T>(const Backend& device) {
       low_rank_density_backward<T>(
           device, {joint_values<T>(error, there), columns, factor.data<T>(), diagonal.data<T>(), d_out.data<T>(),
                    d_error.data<T>(), d_factor.data<T>(), d_diagonal.data<T>(), own.data<double>()});

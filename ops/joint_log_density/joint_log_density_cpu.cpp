@@ -3,29 +3,29 @@
 
 namespace npzoo {
 
-template <class T, Isa isa>
-void cholesky_density_forward(CpuContext<isa>& cpu, const CholeskyDensityForward<T>& p) {
+template <class T>
+void cholesky_density_forward(Cpu& cpu, const CholeskyDensityForward<T>& p) {
   cpu.parallel_for(p.of.batch, 1, [&p](std::int64_t begin, std::int64_t end) {
     for (std::int64_t b = begin; b < end; ++b) joint::density(OneThread(), p, b);
   });
 }
 
-template <class T, Isa isa>
-void cholesky_density_backward(CpuContext<isa>& cpu, const CholeskyDensityBackward<T>& p) {
+template <class T>
+void cholesky_density_backward(Cpu& cpu, const CholeskyDensityBackward<T>& p) {
   cpu.parallel_for(p.of.batch, 1, [&p](std::int64_t begin, std::int64_t end) {
     for (std::int64_t b = begin; b < end; ++b) joint::gradients(OneThread(), p, b);
   });
 }
 
-template <class T, Isa isa>
-void low_rank_density_forward(CpuContext<isa>& cpu, const LowRankDensityForward<T>& p) {
+template <class T>
+void low_rank_density_forward(Cpu& cpu, const LowRankDensityForward<T>& p) {
   cpu.parallel_for(p.of.batch, 1, [&p](std::int64_t begin, std::int64_t end) {
     for (std::int64_t b = begin; b < end; ++b) joint::density(OneThread(), p, b);
   });
 }
 
-template <class T, Isa isa>
-void low_rank_density_backward(CpuContext<isa>& cpu, const LowRankDensityBackward<T>& p) {
+template <class T>
+void low_rank_density_backward(Cpu& cpu, const LowRankDensityBackward<T>& p) {
   cpu.parallel_for(p.of.batch, 1, [&p](std::int64_t begin, std::int64_t end) {
     for (std::int64_t b = begin; b < end; ++b) joint::gradients(OneThread(), p, b);
   });

@@ -18,29 +18,29 @@ __global__ void __launch_bounds__(Block::kThreads) gradients_kernel(P p) {
 }
 
 template <class P>
-void start(CudaContext<kGpu>& cuda, const char* name, void (*kernel)(P), const P& p) {
+void start(Cuda& cuda, const char* name, void (*kernel)(P), const P& p) {
   launch(cuda, name, kernel, p.of.batch, Block::kThreads, Block::kBytes, p);
 }
 
 }  // namespace
 
-template <class T, Gpu gpu>
-void cholesky_density_forward(CudaContext<gpu>& cuda, const CholeskyDensityForward<T>& p) {
+template <class T>
+void cholesky_density_forward(Cuda& cuda, const CholeskyDensityForward<T>& p) {
   start(cuda, "cholesky_log_density", density_kernel<CholeskyDensityForward<T>>, p);
 }
 
-template <class T, Gpu gpu>
-void cholesky_density_backward(CudaContext<gpu>& cuda, const CholeskyDensityBackward<T>& p) {
+template <class T>
+void cholesky_density_backward(Cuda& cuda, const CholeskyDensityBackward<T>& p) {
   start(cuda, "cholesky_log_density_backward", gradients_kernel<CholeskyDensityBackward<T>>, p);
 }
 
-template <class T, Gpu gpu>
-void low_rank_density_forward(CudaContext<gpu>& cuda, const LowRankDensityForward<T>& p) {
+template <class T>
+void low_rank_density_forward(Cuda& cuda, const LowRankDensityForward<T>& p) {
   start(cuda, "low_rank_log_density", density_kernel<LowRankDensityForward<T>>, p);
 }
 
-template <class T, Gpu gpu>
-void low_rank_density_backward(CudaContext<gpu>& cuda, const LowRankDensityBackward<T>& p) {
+template <class T>
+void low_rank_density_backward(Cuda& cuda, const LowRankDensityBackward<T>& p) {
   start(cuda, "low_rank_log_density_backward", gradients_kernel<LowRankDensityBackward<T>>, p);
 }
 

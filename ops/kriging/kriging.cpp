@@ -52,7 +52,7 @@ Said say(const KrigingFit& fit, const Tensor& x, std::int64_t targets, DType dty
   Said said{{empty(), empty(), empty()}, Tensor::empty({batch, keep, 2, targets}, DType::float64, device)};
   if (with_slopes) said.slopes = Tensor::empty({batch, keep, dims, 2, targets}, DType::float64, device);
   Tensor &mean = said.moments[0], &std = said.moments[1], &spread = said.moments[2];
-  run("kriging", mean, [&]<class T>(auto& context) {
+  run("kriging", mean, [&]<class T>(const Backend& context) {
     kriging_moments<T>(
         context, {batch, fit.places.dim(1), dims, keep, targets, fit.lengths.data<std::int64_t>(),
                   fit.order.data<std::int64_t>(), fit.centre.data<double>(), fit.places.data<double>(),
@@ -68,7 +68,7 @@ Tensor place_gradient(const Tensor& kernels, const Tensor& each, const Tensor& s
                       std::span<const Tensor> d_moments, DType dtype) {
   const std::int64_t batch = slopes.dim(0), keep = slopes.dim(1), dims = slopes.dim(2), targets = slopes.dim(4);
   Tensor d_x = Tensor::empty({batch, targets, dims}, dtype, slopes.device());
-  run("kriging", d_x, [&]<class T>(auto& context) {
+  run("kriging", d_x, [&]<class T>(const Backend& context) {
     kriging_backward<T>(context,
                         {batch, dims, keep, targets, kernels_of(kernels), each.data<double>(), slopes.data<double>(),
                          d_moments[0].data<T>(), d_moments[1].data<T>(), d_moments[2].data<T>(), d_x.data<T>()});
@@ -101,7 +101,7 @@ KrigingFit kriging_fit(const Tensor& x, const Tensor& y, const Tensor& lengths, 
   const Tensor there = bank.to(device);
   Tensor work = empty({batch, context_work(points)}), all = empty({batch, members, kFields}),
          best = empty({batch, finalists, kFields});
-  run("kriging", x, [&]<class T>(auto& context) {
+  run("kriging", x, [&]<class T>(const Backend& context) {
     const auto* const counts = std::as_const(fit.lengths).data<std::int64_t>();
     kriging_contexts<T>(context, {batch, points, dims, members, counts, x.data<T>(), y.data<T>(), kernels_of(there),
                                   fit.order.data<std::int64_t>(), fit.centre.data<double>(), fit.places.data<double>(),

@@ -248,15 +248,15 @@ struct Thread : OneThread {
 
 }  // namespace
 
-template <class T, Isa isa>
-void kriging_contexts(CpuContext<isa>& cpu, const KrigingContexts<T>& p) {
+template <class T>
+void kriging_contexts(Cpu& cpu, const KrigingContexts<T>& p) {
   cpu.parallel_for(p.batch, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t b = begin; b < end; ++b) kriging::order_context(Thread(cpu), p, b);
   });
 }
 
-template <class T, Isa isa>
-void kriging_weigh(CpuContext<isa>& cpu, const KrigingWeigh<T>& p) {
+template <class T>
+void kriging_weigh(Cpu& cpu, const KrigingWeigh<T>& p) {
   const std::int64_t block = p.points < p.block ? p.points : p.block;
   const std::int64_t groups = kriging::groups(p.count);
   cpu.parallel_for(p.batch * groups, 1, [&](std::int64_t begin, std::int64_t end) {
@@ -265,13 +265,13 @@ void kriging_weigh(CpuContext<isa>& cpu, const KrigingWeigh<T>& p) {
   });
 }
 
-template <class T, Isa isa>
-void kriging_keep(CpuContext<isa>&, const KrigingKeep<T>& p) {
+template <class T>
+void kriging_keep(Cpu&, const KrigingKeep<T>& p) {
   for (std::int64_t b = 0; b < p.batch; ++b) kriging::keep_best(p, b);
 }
 
-template <class T, Isa isa>
-void kriging_moments(CpuContext<isa>& cpu, const KrigingPredict<T>& p) {
+template <class T>
+void kriging_moments(Cpu& cpu, const KrigingPredict<T>& p) {
   cpu.parallel_for(p.batch * p.keep, 1, [&](std::int64_t begin, std::int64_t end) {
     Working work(kriging::predict_work(p.points, p.slopes != nullptr));
     for (std::int64_t i = begin; i < end; ++i) kriging::predict(Thread(cpu), p, i / p.keep, i % p.keep, work.data());
@@ -281,8 +281,8 @@ void kriging_moments(CpuContext<isa>& cpu, const KrigingPredict<T>& p) {
   });
 }
 
-template <class T, Isa isa>
-void kriging_backward(CpuContext<isa>& cpu, const KrigingBackward<T>& p) {
+template <class T>
+void kriging_backward(Cpu& cpu, const KrigingBackward<T>& p) {
   cpu.parallel_for(p.batch, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t b = begin; b < end; ++b) kriging::backward(Thread(cpu), p, b);
   });

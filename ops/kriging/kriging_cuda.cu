@@ -145,7 +145,7 @@ __global__ void __launch_bounds__(Block::kThreads) backward_kernel(KrigingBackwa
   kriging::backward(Block(), p, blockIdx.x);
 }
 
-std::int64_t blocks_for(const CudaContext<kGpu>& cuda, std::int64_t pairs) {
+std::int64_t blocks_for(const Cuda& cuda, std::int64_t pairs) {
   const std::int64_t most = cuda.multiprocessors * kBlocksPerProcessor;
   return pairs < most ? pairs : most;
 }
@@ -156,14 +156,13 @@ Buffer working(std::int64_t blocks, std::int64_t each) {
 
 }  // namespace
 
-template <class T, Gpu gpu>
-void kriging_contexts(CudaContext<gpu>& cuda, const KrigingContexts<T>& p) {
-  launch(cuda, "kriging_contexts", order_kernel<T>, p.batch, Block::kThreads,
-         Block::kBytes, p);
+template <class T>
+void kriging_contexts(Cuda& cuda, const KrigingContexts<T>& p) {
+  launch(cuda, "kriging_contexts", order_kernel<T>, p.batch, Block::kThreads, Block::kBytes, p);
 }
 
-template <class T, Gpu gpu>
-void kriging_weigh(CudaContext<gpu>& cuda, const KrigingWeigh<T>& p) {
+template <class T>
+void kriging_weigh(Cuda& cuda, const KrigingWeigh<T>& p) {
   const std::int64_t each = kriging::weigh_work(p.points < p.block ? p.points : p.block);
   const std::int64_t blocks = blocks_for(cuda, p.batch * kriging::groups(p.count));
   const Buffer work = working(blocks, each);
@@ -171,13 +170,13 @@ void kriging_weigh(CudaContext<gpu>& cuda, const KrigingWeigh<T>& p) {
          reinterpret_cast<double*>(work.data()), each);
 }
 
-template <class T, Gpu gpu>
-void kriging_keep(CudaContext<gpu>& cuda, const KrigingKeep<T>& p) {
+template <class T>
+void kriging_keep(Cuda& cuda, const KrigingKeep<T>& p) {
   for_each(cuda, "kriging_keep", p.batch, [p] __device__(std::int64_t b) { kriging::keep_best(p, b); });
 }
 
-template <class T, Gpu gpu>
-void kriging_moments(CudaContext<gpu>& cuda, const KrigingPredict<T>& p) {
+template <class T>
+void kriging_moments(Cuda& cuda, const KrigingPredict<T>& p) {
   const std::int64_t each = kriging::predict_work(p.points, p.slopes != nullptr);
   const std::int64_t blocks = blocks_for(cuda, p.batch * p.keep);
   const Buffer work = working(blocks, each);
@@ -186,8 +185,8 @@ void kriging_moments(CudaContext<gpu>& cuda, const KrigingPredict<T>& p) {
   launch(cuda, "kriging_average", average_kernel<T>, p.batch, Block::kThreads, 0, p);
 }
 
-template <class T, Gpu gpu>
-void kriging_backward(CudaContext<gpu>& cuda, const KrigingBackward<T>& p) {
+template <class T>
+void kriging_backward(Cuda& cuda, const KrigingBackward<T>& p) {
   launch(cuda, "kriging_backward", backward_kernel<T>, p.batch, Block::kThreads, 0, p);
 }
 

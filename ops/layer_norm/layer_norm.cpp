@@ -26,7 +26,7 @@ Statistics forward(const Tensor& x, const Tensor& residual, const Tensor& gain, 
                    Tensor& sum, Tensor& norm) {
   const std::int64_t rows = x.shape().rows();
   Statistics s{Tensor::empty({rows}, x.dtype(), x.device()), Tensor::empty({rows}, x.dtype(), x.device())};
-  run("layer_norm", x, [&]<class T>(auto& device) {
+  run("layer_norm", x, [&]<class T>(const Backend& device) {
     layer_norm_forward<T>(
         device, {rows, x.dim(-1), x.data<T>(), residual.data<T>(), gain.data<T>(), bias.data<T>(), static_cast<T>(eps),
                  sum.data<T>(), norm.data<T>(), s.mean.data<T>(), s.inverse_deviation.data<T>()});
@@ -42,7 +42,7 @@ Tensor backward(const Tensor& x, const Tensor& gain, const Tensor& bias, const S
     d_gain = Tensor::empty_like(gain);
     d_bias = Tensor::empty_like(gain);
   }
-  run("layer_norm", x, [&]<class T>(auto& device) {
+  run("layer_norm", x, [&]<class T>(const Backend& device) {
     layer_norm_backward<T>(device, {x.shape().rows(), x.dim(-1), x.data<T>(), gain.data<T>(), s.mean.data<T>(),
                                     s.inverse_deviation.data<T>(), d_norm.data<T>(), d_sum.data<T>(), d_x.data<T>(),
                                     d_gain.data<T>(), d_bias.data<T>()});

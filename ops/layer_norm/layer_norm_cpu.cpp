@@ -76,16 +76,16 @@ void row_backward(const LayerNormBackward<T>& p, std::int64_t row, T* d_gain, T*
 
 }  // namespace
 
-template <class T, Isa isa>
-void layer_norm_forward(CpuContext<isa>& cpu, const LayerNormForward<T>& p) {
+template <class T>
+void layer_norm_forward(Cpu& cpu, const LayerNormForward<T>& p) {
   if (p.width == 0) return;
   cpu.parallel_for(p.rows, kGrain / p.width + 1, [&p](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) normalise_row(p, row);
   });
 }
 
-template <class T, Isa isa>
-void layer_norm_backward(CpuContext<isa>& cpu, const LayerNormBackward<T>& p) {
+template <class T>
+void layer_norm_backward(Cpu& cpu, const LayerNormBackward<T>& p) {
   if (p.width == 0) return;
   // Each chunk of rows sums the gradients of gain and bias by itself. The parts are added in double.
   const std::int64_t rows_at_once = kGrain / p.width + 1, rows_per_chunk = min(rows_at_once, kMostRows),

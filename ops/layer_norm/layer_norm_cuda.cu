@@ -197,7 +197,7 @@ void with_pack_size(std::int64_t width, const F& f, const T* first, const Rest*.
 std::int64_t row_blocks(std::int64_t rows) { return divide_up(rows, kWarps); }
 
 template <class T, int n, int packs>
-void backward(CudaContext<kGpu>& cuda, const LayerNormBackward<T>& p) {
+void backward(Cuda& cuda, const LayerNormBackward<T>& p) {
   constexpr int kBlocksPerMultiprocessor = 4;
   const bool wants_sums = p.d_gain != nullptr;
   const ColumnSums<T, 2> sums{{p.d_gain, p.d_bias}};
@@ -218,8 +218,8 @@ void backward(CudaContext<kGpu>& cuda, const LayerNormBackward<T>& p) {
 
 }  // namespace
 
-template <class T, Gpu gpu>
-void layer_norm_forward(CudaContext<gpu>& cuda, const LayerNormForward<T>& p) {
+template <class T>
+void layer_norm_forward(Cuda& cuda, const LayerNormForward<T>& p) {
   if (p.width == 0) return;
   const auto start = [&]<int n>() {
     with_packs<n>(p.width, [&]<int packs>() {
@@ -229,8 +229,8 @@ void layer_norm_forward(CudaContext<gpu>& cuda, const LayerNormForward<T>& p) {
   with_pack_size(p.width, start, p.x, p.residual, p.gain, p.bias, p.sum, p.out);
 }
 
-template <class T, Gpu gpu>
-void layer_norm_backward(CudaContext<gpu>& cuda, const LayerNormBackward<T>& p) {
+template <class T>
+void layer_norm_backward(Cuda& cuda, const LayerNormBackward<T>& p) {
   if (p.width == 0) return;
   const auto start = [&]<int n>() { with_packs<n>(p.width, [&]<int packs>() { backward<T, n, packs>(cuda, p); }); };
   with_pack_size(p.width, start, p.x, p.gain, p.d_out, p.d_sum, p.d_x);

@@ -22,7 +22,7 @@ void check_layer(const Tensor& x, const Tensor& weight, const Tensor& bias) {
 void forward(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation activation, Tensor& out) {
   const std::int64_t rows = x.shape().rows(), columns = weight.dim(1), width = weight.dim(0);
   count_flops(2 * rows * columns * width);
-  run("linear", x, [&]<class T>(auto& device) {
+  run("linear", x, [&]<class T>(const Backend& device) {
     if (columns <= NarrowLinear<T>::kMaxColumns)
       return narrow_linear<T>(
           device, {rows, columns, width, x.data<T>(), weight.data<T>(), bias.data<T>(), out.data<T>(), activation});
@@ -47,7 +47,7 @@ Tensor epilogue_backward(const Tensor& d_out, const Tensor& out, const Tensor& b
   Tensor d_pre = out.defined() ? Tensor::empty_like(d_out) : d_out;
   Tensor d_bias = grads.wants(bias) ? Tensor::empty_like(bias) : Tensor();
   if (!out.defined() && !d_bias.defined()) return d_pre;
-  run("linear", d_out, [&]<class T>(auto& device) {
+  run("linear", d_out, [&]<class T>(const Backend& device) {
     linear_epilogue_backward<T>(device, {d_out.shape().rows(), d_out.dim(-1), d_out.data<T>(), out.data<T>(),
                                          d_pre.data<T>(), d_bias.data<T>()});
   });
@@ -58,7 +58,7 @@ Tensor epilogue_backward(const Tensor& d_out, const Tensor& out, const Tensor& b
 void backward(const Tensor& x, const Tensor& weight, const Tensor& d_pre, Grads& grads) {
   const std::int64_t rows = x.shape().rows(), columns = weight.dim(1), width = weight.dim(0);
   count_flops(2 * rows * columns * width * (grads.wants(weight) + grads.wants(x)));
-  run("linear", x, [&]<class T>(auto& device) {
+  run("linear", x, [&]<class T>(const Backend& device) {
     if (grads.wants(weight)) {
       auto [d_weight, accumulate] = grads.into(weight);
       gemm<T>(device, {.m = width,

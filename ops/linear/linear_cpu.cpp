@@ -28,10 +28,10 @@ void narrow_row(const T* x, const T* weight_t, const NarrowLinear<T>& p, T* out)
     store_first(out + i, value(i, [rest](const T* q) { return load_first(q, rest); }), rest);
 }
 
-template <class T, Isa isa, int columns>
-void narrow_columns(CpuContext<isa>& cpu, const NarrowLinear<T>& p, const T* weight_t) {
+template <class T, int columns>
+void narrow_columns(Cpu& cpu, const NarrowLinear<T>& p, const T* weight_t) {
   if constexpr (columns <= NarrowLinear<T>::kMaxColumns) {
-    if (p.columns != columns) return narrow_columns<T, isa, columns + 1>(cpu, p, weight_t);
+    if (p.columns != columns) return narrow_columns<T, columns + 1>(cpu, p, weight_t);
     cpu.parallel_for(p.rows, kGrain / (p.width + 1) + 1, [&p, weight_t](std::int64_t begin, std::int64_t end) {
       for (std::int64_t row = begin; row < end; ++row)
         narrow_row<T, columns>(p.x + row * columns, weight_t, p, p.out + row * p.width);
@@ -41,7 +41,7 @@ void narrow_columns(CpuContext<isa>& cpu, const NarrowLinear<T>& p, const T* wei
 
 /// Handles rows [begin, end) of the epilogue in `registers` registers of columns from `first` on. The last register has
 /// `lanes` columns.
-template <class T, int registers, Isa isa = kIsa>
+template <class T, int registers>
 void epilogue_columns(const LinearEpilogueBackward<T>& p, std::int64_t begin, std::int64_t end, std::int64_t first,
                       int lanes, T* d_bias) {
   constexpr int kLanes = Simd<T>::kLanes;
@@ -75,17 +75,17 @@ void epilogue_rows(const LinearEpilogueBackward<T>& p, std::int64_t begin, std::
 
 }  // namespace
 
-template <class T, Isa isa>
-void narrow_linear(CpuContext<isa>& cpu, const NarrowLinear<T>& p) {
+template <class T>
+void narrow_linear(Cpu& cpu, const NarrowLinear<T>& p) {
   const Buffer scratch(static_cast<std::size_t>(p.columns * p.width) * sizeof(T));
   T* weight_t = reinterpret_cast<T*>(scratch.data());
   for (std::int64_t i = 0; i < p.width; ++i)
     for (std::int64_t k = 0; k < p.columns; ++k) weight_t[k * p.width + i] = p.weight[i * p.columns + k];
-  narrow_columns<T, isa, 0>(cpu, p, weight_t);
+  narrow_columns<T, 0>(cpu, p, weight_t);
 }
 
-template <class T, Isa isa>
-void linear_epilogue_backward(CpuContext<isa>& cpu, const LinearEpilogueBackward<T>& p) {
+template <class T>
+void linear_epilogue_backward(Cpu& cpu, const LinearEpilogueBackward<T>& p) {
   // Each chunk of rows sums its part of the bias gradient by itself. The parts are added in double.
   const std::int64_t rows_at_once = kGrain / (p.width + 1) + 1, rows_per_chunk = min(rows_at_once, kMostRows),
                      chunks = divide_up(p.rows, rows_per_chunk);

@@ -55,25 +55,27 @@ struct GradientOfRows {
 };
 
 template <class T, int n>
-void epilogue_backward(CudaContext<kGpu>& cuda, const LinearEpilogueBackward<T>& p) {
+void epilogue_backward(Cuda& cuda, const LinearEpilogueBackward<T>& p) {
   visit_and_sum<T, n>(cuda, "linear_epilogue_backward", p.rows, p.width, GradientOfRows<T, n>{p},
                       ColumnSums<T, 1>{{p.d_bias}});
 }
 
 }  // namespace
 
-template <class T, Gpu gpu>
-void narrow_linear(CudaContext<gpu>& cuda, const NarrowLinear<T>& p) {
+template <class T>
+void narrow_linear(Cuda& cuda, const NarrowLinear<T>& p) {
   if (p.rows == 0 || p.width == 0) return;
-  const auto start = [&](auto kernel, const Grid& grid) { launch(cuda, "narrow_linear", kernel, grid, kTileThreads, 0, p); };
+  const auto start = [&](auto kernel, const Grid& grid) {
+    launch(cuda, "narrow_linear", kernel, grid, kTileThreads, 0, p);
+  };
   if (whole_packs<T>(p.width) && starts_packs(p.out))
     start(narrow_rows<T, kPack<T>>, tile_grid<kPack<T>>(cuda, p.rows, p.width));
   else
     start(narrow_rows<T, 1>, tile_grid<1>(cuda, p.rows, p.width));
 }
 
-template <class T, Gpu gpu>
-void linear_epilogue_backward(CudaContext<gpu>& cuda, const LinearEpilogueBackward<T>& p) {
+template <class T>
+void linear_epilogue_backward(Cuda& cuda, const LinearEpilogueBackward<T>& p) {
   whole_packs<T>(p.width) && starts_packs(p.d_out, p.out, p.d_pre) ? epilogue_backward<T, kPack<T>>(cuda, p)
                                                                    : epilogue_backward<T, 1>(cuda, p);
 }

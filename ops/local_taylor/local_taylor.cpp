@@ -27,7 +27,7 @@ LocalTaylor local_taylor(const Tensor& x, const Tensor& y, std::int64_t context,
   const std::int64_t dy = y.dim(2), n = points - first;
   const Tensor there = lengths.defined() ? lengths.to(x.device()) : Tensor();
   Tensor out = Tensor::empty({batch, n, taylor_width(k, dy)}, x.dtype(), x.device());
-  run("local_taylor", x, [&]<class T>(auto& device) {
+  run("local_taylor", x, [&]<class T>(const Backend& device) {
     local_taylor_points<T>(
         device, {batch, points, context, first, k, dy, there.defined() ? there.data<std::int64_t>() : nullptr,
                  x.data<T>(), y.data<T>(), noise.defined() ? noise.data<T>() : nullptr, out.data<T>()});
@@ -43,7 +43,7 @@ Tensor input_encoding(const Tensor& x, std::int64_t width, double least, double 
   check(width <= kMostChannels / std::max<std::int64_t>(x.dim(2), 1),
         "[input_encoding] width {} of {} inputs found, expected at most {} channels", width, x.dim(2), kMostChannels);
   Tensor out = Tensor::empty({x.dim(0), x.dim(1), x.dim(2) * width}, x.dtype(), x.device());
-  run("input_encoding", x, [&]<class T>(auto& device) {
+  run("input_encoding", x, [&]<class T>(const Backend& device) {
     input_encoding<T>(device, {x.dim(0) * x.dim(1), x.dim(2), width, least, ratio, x.data<T>(), out.data<T>()});
   });
   return out;

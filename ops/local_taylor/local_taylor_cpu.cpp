@@ -5,16 +5,16 @@
 
 namespace npzoo {
 
-template <class T, Isa isa>
-void local_taylor_points(CpuContext<isa>& cpu, const LocalTaylorPoints<T>& p) {
+template <class T>
+void local_taylor_points(Cpu& cpu, const LocalTaylorPoints<T>& p) {
   const std::int64_t each = p.points - p.first;
   cpu.parallel_for(p.batch * each, 1 + 4096 / (1 + p.points), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t at = begin; at < end; ++at) local_taylor_point(p, at / each, p.first + at % each);
   });
 }
 
-template <class T, Isa isa>
-void input_encoding(CpuContext<isa>& cpu, const InputEncoding<T>& p) {
+template <class T>
+void input_encoding(Cpu& cpu, const InputEncoding<T>& p) {
   const std::int64_t half = p.width / 2;
   cpu.parallel_for(p.points * p.dim_x, 1 + 256 / (1 + p.width), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t j = 0; j < half; ++j) {

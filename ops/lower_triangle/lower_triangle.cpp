@@ -22,7 +22,7 @@ void check_square(const Tensor& x, const Tensor& diagonal) {
 Tensor lower_triangle(const Tensor& x, const Tensor& diagonal) {
   check_square(x, diagonal);
   Tensor out = Tensor::empty_like(x);
-  run("lower_triangle", x, [&]<class T>(auto& device) {
+  run("lower_triangle", x, [&]<class T>(const Backend& device) {
     lower_triangle_forward<T>(device, {x.dim(0), x.dim(1), x.data<T>(), diagonal.data<T>(), out.data<T>()});
   });
   record("lower_triangle", out, {x, diagonal},
@@ -32,7 +32,7 @@ Tensor lower_triangle(const Tensor& x, const Tensor& diagonal) {
            if (grads.wants(x)) d_x = Tensor::empty_like(d_out);
            if (grads.wants(diagonal))
              d_diagonal = Tensor::empty({d_out.dim(0), d_out.dim(1)}, d_out.dtype(), d_out.device());
-           run("lower_triangle", d_out, [&]<class T>(auto& device) {
+           run("lower_triangle", d_out, [&]<class T>(const Backend& device) {
              lower_triangle_backward<T>(device, {d_out.dim(0), d_out.dim(1), own_diagonal, d_out.data<T>(),
                                                  d_x.data<T>(), d_diagonal.data<T>()});
            });

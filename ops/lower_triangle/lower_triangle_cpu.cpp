@@ -20,8 +20,8 @@ void for_rows(Cpu& cpu, std::int64_t batch, std::int64_t size, F f) {
 
 }  // namespace
 
-template <class T, Isa isa>
-void lower_triangle_forward(CpuContext<isa>& cpu, const LowerTriangleForward<T>& p) {
+template <class T>
+void lower_triangle_forward(Cpu& cpu, const LowerTriangleForward<T>& p) {
   for_rows(cpu, p.batch, p.size, [&p](std::int64_t first, std::int64_t i, std::int64_t row) {
     std::memcpy(p.out + first, p.x + first, sizeof(T) * (i + 1));
     std::memset(p.out + first + i + 1, 0, sizeof(T) * (p.size - i - 1));
@@ -29,8 +29,8 @@ void lower_triangle_forward(CpuContext<isa>& cpu, const LowerTriangleForward<T>&
   });
 }
 
-template <class T, Isa isa>
-void lower_triangle_backward(CpuContext<isa>& cpu, const LowerTriangleBackward<T>& p) {
+template <class T>
+void lower_triangle_backward(Cpu& cpu, const LowerTriangleBackward<T>& p) {
   for_rows(cpu, p.batch, p.size, [&p](std::int64_t first, std::int64_t i, std::int64_t row) {
     if (p.d_diagonal) p.d_diagonal[row] = p.d_out[first + i];
     if (!p.d_x) return;

@@ -3,16 +3,16 @@
 
 namespace npzoo {
 
-template <class T, Gpu gpu>
-void lower_triangle_forward(CudaContext<gpu>& cuda, const LowerTriangleForward<T>& p) {
+template <class T>
+void lower_triangle_forward(Cuda& cuda, const LowerTriangleForward<T>& p) {
   for_each(cuda, "lower_triangle", p.batch * p.size * p.size, [p] __device__(std::int64_t at) {
     const std::int64_t row = at / p.size, i = row % p.size, j = at - row * p.size;
     p.out[at] = j > i ? T(0) : j == i && p.diagonal ? p.diagonal[row] : p.x[at];
   });
 }
 
-template <class T, Gpu gpu>
-void lower_triangle_backward(CudaContext<gpu>& cuda, const LowerTriangleBackward<T>& p) {
+template <class T>
+void lower_triangle_backward(Cuda& cuda, const LowerTriangleBackward<T>& p) {
   for_each(cuda, "lower_triangle_backward", p.batch * p.size * p.size, [p] __device__(std::int64_t at) {
     const std::int64_t row = at / p.size, i = row % p.size, j = at - row * p.size;
     if (j == i && p.d_diagonal) p.d_diagonal[row] = p.d_out[at];

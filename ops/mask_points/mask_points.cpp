@@ -12,7 +12,7 @@ namespace {
 /// `lengths` are where x is.
 Tensor masked(const Tensor& x, const Tensor& lengths) {
   Tensor out = Tensor::empty_like(x);
-  run("mask_points", x, [&]<class T>(auto& device) {
+  run("mask_points", x, [&]<class T>(const Backend& device) {
     mask_points<T>(device, {x.dim(0), x.dim(1), x.dim(2), lengths.data<std::int64_t>(), x.data<T>(), out.data<T>()});
   });
   return out;

@@ -5,8 +5,8 @@
 
 namespace npzoo {
 
-template <class T, Isa isa>
-void mask_points(CpuContext<isa>& cpu, const MaskPoints<T>& p) {
+template <class T>
+void mask_points(Cpu& cpu, const MaskPoints<T>& p) {
   cpu.parallel_for(p.batch * p.points, 1 + 16384 / (1 + p.width), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
       T* out = p.out + row * p.width;

@@ -6,7 +6,7 @@ namespace npzoo {
 namespace {
 
 template <int size, class T>
-void mask_packs(CudaContext<kGpu>& cuda, const MaskPoints<T>& p) {
+void mask_packs(Cuda& cuda, const MaskPoints<T>& p) {
   const std::int64_t packs = p.points * p.width / size;  // of one set
   for_each(cuda, "mask_points", p.batch * packs, [p, packs] __device__(std::int64_t i) {
     const std::int64_t b = i / packs, first = (i - b * packs) * size, visible = p.lengths[b] * p.width - first;
@@ -20,8 +20,8 @@ void mask_packs(CudaContext<kGpu>& cuda, const MaskPoints<T>& p) {
 
 }  // namespace
 
-template <class T, Gpu gpu>
-void mask_points(CudaContext<gpu>& cuda, const MaskPoints<T>& p) {
+template <class T>
+void mask_points(Cuda& cuda, const MaskPoints<T>& p) {
   const bool packed = starts_packs(p.x, p.out) && whole_packs<T>(p.points * p.width);
   packed ? mask_packs<kPack<T>>(cuda, p) : mask_packs<1>(cuda, p);
 }

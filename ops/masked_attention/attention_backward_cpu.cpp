@@ -352,8 +352,8 @@ std::int64_t segments_of_head(std::int64_t heads, std::int64_t blocks, std::int6
 
 }  // namespace
 
-template <class T, Isa isa>
-void attention_backward(CpuContext<isa>& cpu, const AttentionBackward<T>& b) {
+template <class T>
+void attention_backward(Cpu& cpu, const AttentionBackward<T>& b) {
   const AttentionForward<T>& p = b.forward;
   const std::int64_t heads = p.batch * p.heads, size = KeyGradients<T>::size(p);
   constexpr std::int64_t kRows = Block<T>::kMostLanes;

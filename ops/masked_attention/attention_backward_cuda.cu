@@ -11,14 +11,14 @@ namespace {
 constexpr std::int64_t kWidestTiling = 128;
 
 template <class T>
-void clear(CudaContext<kGpu>& cuda, std::int64_t n, T* x) {
+void clear(Cuda& cuda, std::int64_t n, T* x) {
   for_each(cuda, "clear_gradient", n, [x] __device__(std::int64_t i) { x[i] = 0; });
 }
 
 }  // namespace
 
-template <class T, Gpu gpu>
-void attention_backward(CudaContext<gpu>& cuda, const AttentionBackward<T>& b) {
+template <class T>
+void attention_backward(Cuda& cuda, const AttentionBackward<T>& b) {
   const bool plain = b.forward.biases.count == 0 && b.forward.scan_chunk == 0;
   if constexpr (sizeof(T) == 4)
     if (plain && matmul_precision() != Precision::float32 && attention_backward_on_tensor_cores(cuda, b)) return;

@@ -174,8 +174,8 @@ void attend(const AttentionForward<T>& p, const Block<T>& block, Workspace<T>& w
 
 }  // namespace
 
-template <class T, Isa isa>
-void attention_forward(CpuContext<isa>& cpu, const AttentionForward<T>& p) {
+template <class T>
+void attention_forward(Cpu& cpu, const AttentionForward<T>& p) {
   constexpr std::int64_t kRows = Block<T>::kMostLanes;
   const std::int64_t blocks = divide_up(p.queries, kRows);
   const std::int64_t flops = 2 * min(kRows, p.queries) * max(p.keys * (p.width + p.value_width), 1);

@@ -126,8 +126,7 @@ __global__ void __launch_bounds__(kMostWarps* kWarp)
 
 /// Combines the segments of each row, and writes the row's log-sum-exp.
 template <class T>
-void merge_segments(CudaContext<kGpu>& cuda, const AttentionForward<T>& p, std::int64_t segments,
-                    const Result<T>& parts) {
+void merge_segments(Cuda& cuda, const AttentionForward<T>& p, std::int64_t segments, const Result<T>& parts) {
   const std::int64_t rows = p.batch * p.heads * p.queries, width = max(p.value_width, std::int64_t{1});
   for_each(cuda, "merge_attention_segments", rows * width,
            [p, segments, parts, rows, width] __device__(std::int64_t i) {
@@ -147,13 +146,12 @@ void merge_segments(CudaContext<kGpu>& cuda, const AttentionForward<T>& p, std::
 }
 
 template <class L, bool kLaplace>
-void attend_by_tiles(CudaContext<kGpu>& cuda, const AttentionForward<typename L::T>& p) {
+void attend_by_tiles(Cuda& cuda, const AttentionForward<typename L::T>& p) {
   using T = typename L::T;
   const std::int64_t units = p.batch * p.heads, rows = units * p.queries;
   const Spread by = spread<L>(cuda, units, p.queries, p.keys);
   const auto start = [&](const Result<T>& to) {
-    launch(cuda, "attention_forward", attend<L, kLaplace>,
-           {units * by.tiles, by.segments}, by.warps * kWarp,
+    launch(cuda, "attention_forward", attend<L, kLaplace>, {units * by.tiles, by.segments}, by.warps * kWarp,
            2 * L::kTileBytes + kMostWarps * sizeof(std::int64_t), p, by, to);
   };
   if (by.segments == 1) return start({p.out, p.log2_sum});
@@ -169,7 +167,7 @@ template <class T, int width>
 using QueryTiling = Tiling<T, width, (sizeof(T) == 4 && width > 8 ? 16 : 8), 4>;
 
 template <bool kLaplace>
-void attend_any_width(CudaContext<kGpu>& cuda, const AttentionForward<float>& p) {
+void attend_any_width(Cuda& cuda, const AttentionForward<float>& p) {
   const std::int64_t width = max(p.width, p.value_width);
   if constexpr (kLaplace) {
     if (width <= 16) return attend_by_tiles<QueryTiling<float, 16>, true>(cuda, p);
@@ -184,7 +182,7 @@ void attend_any_width(CudaContext<kGpu>& cuda, const AttentionForward<float>& p)
 }
 
 template <bool kLaplace>
-void attend_any_width(CudaContext<kGpu>& cuda, const AttentionForward<double>& p) {
+void attend_any_width(Cuda& cuda, const AttentionForward<double>& p) {
   const std::int64_t width = max(p.width, p.value_width);
   if (width <= 16) return attend_by_tiles<QueryTiling<double, 16>, kLaplace>(cuda, p);
   if (width <= 128) return attend_by_tiles<QueryTiling<double, 128>, kLaplace>(cuda, p);
@@ -193,8 +191,8 @@ void attend_any_width(CudaContext<kGpu>& cuda, const AttentionForward<double>& p
 
 }  // namespace
 
-template <class T, Gpu gpu>
-void attention_forward(CudaContext<gpu>& cuda, const AttentionForward<T>& p) {
+template <class T>
+void attention_forward(Cuda& cuda, const AttentionForward<T>& p) {
   if (p.biases.count > 0 || p.scan_chunk > 0) return attend_wide_rows(cuda, p);
   if constexpr (sizeof(T) == 4)
     if (matmul_precision() != Precision::float32 && attention_forward_on_tensor_cores(cuda, p)) return;

@@ -31,8 +31,9 @@ Tensor biased_attention(const Tensor& q, const Tensor& k, const Tensor& v, const
   Tensor out = Tensor::empty({problem.batch, problem.queries, v.dim(2)}, q.dtype(), q.device());
   const Tensor log2_sum = recorded ? Tensor::empty(problem.log_sum_shape(), q.dtype(), q.device()) : Tensor();
   count_flops(problem.flops());
-  run("biased_attention", q,
-      [&]<class T>(auto& device) { attention_forward<T>(device, problem.arguments<T>(q, k, v, out, log2_sum)); });
+  run("biased_attention", q, [&]<class T>(const Backend& device) {
+    attention_forward<T>(device, problem.arguments<T>(q, k, v, out, log2_sum));
+  });
   record("biased_attention", out, std::span<const Tensor>(inputs),
          [q, k, v, parameters, out = out.detach(), log2_sum, problem](const Tensor& d_out, Grads& grads) {
            auto d = attention_gradients(problem, q, k, v, out, log2_sum, d_out, {});

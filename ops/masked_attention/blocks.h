@@ -23,7 +23,7 @@ template <class T>
 }
 
 /// Consecutive queries of one head, one to a lane. Lanes without a query see as many keys as the query that sees most.
-template <class T, Isa isa = kIsa>
+template <class T>
 struct Block {
   static constexpr std::int64_t kMostLanes = gemm_tile::kMaxVectors * Simd<T>::kLanes;
 
@@ -68,7 +68,7 @@ template <class T>
 }
 
 /// Keys and values of one head, and the strides between points.
-template <class T, Isa isa = kIsa>
+template <class T>
 struct HeadView {
   HeadView(const AttentionForward<T>& p, std::int64_t batch, std::int64_t head)
       : keys(p.k + key_offset(p, batch, head, p.width)),
@@ -93,7 +93,7 @@ template <class T, class Clean, class F>
 }
 
 /// Returns whether rows [begin, end) of x hold only finite numbers.
-template <class T, Isa isa = kIsa>
+template <class T>
 bool all_finite(const T* x, std::int64_t begin, std::int64_t end, std::int64_t stride, std::int64_t width) {
   Vec<T> sum{};  // 0 · x is NaN where x is not finite
   for (std::int64_t i = begin; i < end; ++i)
@@ -140,7 +140,7 @@ template <class T>
 }
 
 /// Computes −scale · log₂e · Σ |k − q|.
-template <class T, Isa isa = kIsa>
+template <class T>
 void laplace_scores(const AttentionForward<T>& p, const Block<T>& block, const T* keys, std::int64_t row,
                     std::int64_t count, const T* queries, T* scores) {
   const auto factor = static_cast<T>(-p.scale * kLog2E);

@@ -9,7 +9,7 @@
 namespace npzoo::attention {
 
 /// Loads the places of a block's queries, group by group: (coordinates, lanes).
-template <class T, Isa isa = kIsa>
+template <class T>
 void load_places(const AttentionForward<T>& p, const Block<T>& block, T* places) {
   for (int g = 0; g < p.biases.count; ++g) {
     const DistanceRule<T>& rule = p.biases.of[g];
@@ -21,7 +21,7 @@ void load_places(const AttentionForward<T>& p, const Block<T>& block, T* places)
 
 /// Returns the angles in degrees between points of the unit sphere, from the squares of the lengths of their
 /// differences and of their sums. This is exact for near and for opposite points.
-template <class T, Isa isa = kIsa>
+template <class T>
 Vec<T> angles(Vec<T> differences, Vec<T> sums) {
   constexpr double kDegrees = 180 / 3.14159265358979323846;
   Vec<T> result{};
@@ -31,7 +31,7 @@ Vec<T> angles(Vec<T> differences, Vec<T> sums) {
 }
 
 /// Returns what the exponents of a bias depend on: the square of the distance for rbf, else the distance.
-template <class T, Isa isa = kIsa>
+template <class T>
 [[gnu::always_inline]] inline Vec<T> distances(const DistanceRule<T>& rule, const T* key, const T* places,
                                                std::int64_t lanes) {
   const bool on_sphere = rule.distance == DistanceKind::great_circle;
@@ -70,7 +70,7 @@ template <class T>
 }
 
 /// Adds the biases to scores (keys, lanes) in units of log 2.
-template <class T, Isa isa = kIsa>
+template <class T>
 void add_biases(const AttentionForward<T>& p, const Block<T>& block, std::int64_t first, std::int64_t count,
                 const T* places, T* scores) {
   constexpr auto kUnits = static_cast<T>(kLog2E);
@@ -94,7 +94,7 @@ void add_biases(const AttentionForward<T>& p, const Block<T>& block, std::int64_
 /// Adds Σ d_score · ∂bias/∂parameter over a tile to the gradients of a head's parameters. `sums` is working memory of
 /// (parameters, lanes of a register). Pairs that a row does not see have d_score 0, and count for nothing even if a
 /// place is NaN.
-template <class T, Isa isa = kIsa>
+template <class T>
 void add_bias_gradients(const AttentionForward<T>& p, const Block<T>& block, std::int64_t first, std::int64_t count,
                         const T* places, const T* d_scores, T* sums, double* d_biases) {
   constexpr std::int64_t kLanes = Simd<T>::kLanes;

@@ -6,12 +6,12 @@ namespace npzoo {
 
 /// Computes d_q and `means` (batch, heads, queries): Σ out · d_out minus the gradient of the log-sum-exp, which is
 /// subtracted from the gradients of a row's weights.
-template <class T, Gpu gpu>
-void attention_query_gradients(CudaContext<gpu>& cuda, const AttentionBackward<T>& b, T* means);
+template <class T>
+void attention_query_gradients(Cuda& cuda, const AttentionBackward<T>& b, T* means);
 
 /// Computes d_k and d_v.
-template <class T, Gpu gpu>
-void attention_key_gradients(CudaContext<gpu>& cuda, const AttentionBackward<T>& b, const T* means);
+template <class T>
+void attention_key_gradients(Cuda& cuda, const AttentionBackward<T>& b, const T* means);
 
 namespace {
 
@@ -45,7 +45,7 @@ void with_gradient_tiling(const AttentionForward<double>& p, const F& f) {
 
 /// Adds up the segments, in their order.
 template <class T>
-void sum_segments(CudaContext<kGpu>& cuda, std::int64_t segments, std::int64_t n, const T* parts, T* out) {
+void sum_segments(Cuda& cuda, std::int64_t segments, std::int64_t n, const T* parts, T* out) {
   for_each(cuda, "sum_attention_segments", n, [segments, n, parts, out] __device__(std::int64_t i) {
     double sum = 0;
     for (std::int64_t s = 0; s < segments; ++s) sum += static_cast<double>(parts[s * n + i]);

@@ -153,8 +153,8 @@ __global__ void __launch_bounds__(kMostWarps* kWarp)
 
 }  // namespace
 
-template <class T, Gpu gpu>
-void attention_key_gradients(CudaContext<gpu>& cuda, const AttentionBackward<T>& b, const T* means) {
+template <class T>
+void attention_key_gradients(Cuda& cuda, const AttentionBackward<T>& b, const T* means) {
   const AttentionForward<T>& p = b.forward;
   with_gradient_tiling(p, [&]<class L, bool kLaplace>() {
     const std::int64_t units = p.batch * p.heads, points = units * p.keys;
@@ -163,8 +163,7 @@ void attention_key_gradients(CudaContext<gpu>& cuda, const AttentionBackward<T>&
     const Buffer parts(static_cast<std::size_t>(part * (p.width + p.value_width)) * sizeof(T), Device::cuda);
     Result<T> to{b.d_k, b.d_v};
     if (by.segments > 1) to.d_k = reinterpret_cast<T*>(parts.data()), to.d_v = to.d_k + part * p.width;
-    launch(cuda, "attention_d_kv", key_gradients<L, kLaplace>,
-           {units * by.tiles, by.segments}, by.warps * kWarp,
+    launch(cuda, "attention_d_kv", key_gradients<L, kLaplace>, {units * by.tiles, by.segments}, by.warps * kWarp,
            kSharedBytes<L>, b, by, means, to);
     if (by.segments == 1) return;
     sum_segments(cuda, by.segments, points * p.width, to.d_k, b.d_k);
@@ -172,7 +171,7 @@ void attention_key_gradients(CudaContext<gpu>& cuda, const AttentionBackward<T>&
   });
 }
 
-template void attention_key_gradients(CudaContext<kGpu>&, const AttentionBackward<float>&, const float*);
-template void attention_key_gradients(CudaContext<kGpu>&, const AttentionBackward<double>&, const double*);
+template void attention_key_gradients(Cuda&, const AttentionBackward<float>&, const float*);
+template void attention_key_gradients(Cuda&, const AttentionBackward<double>&, const double*);
 
 }  // namespace npzoo

@@ -14,8 +14,9 @@ Tensor masked_attention(const Tensor& q, const Tensor& k, const Tensor& v, const
   Tensor out = Tensor::empty({problem.batch, problem.queries, v.dim(2)}, q.dtype(), q.device());
   const Tensor log2_sum = recorded ? Tensor::empty(problem.log_sum_shape(), q.dtype(), q.device()) : Tensor();
   count_flops(problem.flops());
-  run("masked_attention", q,
-      [&]<class T>(auto& device) { attention_forward<T>(device, problem.arguments<T>(q, k, v, out, log2_sum)); });
+  run("masked_attention", q, [&]<class T>(const Backend& device) {
+    attention_forward<T>(device, problem.arguments<T>(q, k, v, out, log2_sum));
+  });
   record("masked_attention", out, {q, k, v},
          [q, k, v, out = out.detach(), log2_sum, problem](const Tensor& d_out, Grads& grads) {
            auto d = attention_gradients(problem, q, k, v, out, log2_sum, d_out, {});

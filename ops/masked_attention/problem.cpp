@@ -53,7 +53,7 @@ void check_bias(const char* where, const DistanceBias& bias, const Tensor& q, co
 /// Longitudes and latitudes (B, N, 2) → points of the unit sphere (B, N, 3).
 Tensor to_sphere(const char* where, const Tensor& degrees) {
   Tensor points = Tensor::empty(degrees.shape().with(2, 3), degrees.dtype(), degrees.device());
-  run(where, degrees, [&]<class T>(auto& device) {
+  run(where, degrees, [&]<class T>(const Backend& device) {
     sphere_points<T>(device, {degrees.dim(0) * degrees.dim(1), degrees.data<T>(), points.data<T>()});
   });
   return points;
@@ -124,7 +124,7 @@ AttentionGradients attention_gradients(const AttentionProblem& problem, const Te
   AttentionGradients d{Tensor::empty_like(q), Tensor::empty_like(k), Tensor::empty_like(v)};
   if (!problem.biases.empty()) d.biases = Tensor::empty({problem.heads, problem.bias_columns()}, q.dtype(), q.device());
   count_flops(2 * problem.flops());
-  run(problem.operation, q, [&]<class T>(auto& device) {
+  run(problem.operation, q, [&]<class T>(const Backend& device) {
     attention_backward<T>(device, {problem.arguments<T>(q, k, v, out, log2_sum), d_out.data<T>(), d_log_sum.data<T>(),
                                    d.q.data<T>(), d.k.data<T>(), d.v.data<T>(), d.biases.data<T>()});
   });

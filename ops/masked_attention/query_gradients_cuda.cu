@@ -129,8 +129,7 @@ __global__ void __launch_bounds__(kMostWarps* kWarp)
 
 /// Adds up the segments, multiplies with the scale and divides by the sum of the weights.
 template <class T>
-void merge_segments(CudaContext<kGpu>& cuda, const AttentionForward<T>& p, std::int64_t segments,
-                    const Result<T>& parts, T* d_q) {
+void merge_segments(Cuda& cuda, const AttentionForward<T>& p, std::int64_t segments, const Result<T>& parts, T* d_q) {
   const std::int64_t rows = p.batch * p.heads * p.queries;
   for_each(cuda, "merge_attention_d_q", rows * p.width, [p, segments, parts, rows, d_q] __device__(std::int64_t i) {
     const std::int64_t row = row_of(p, i, p.width);
@@ -145,8 +144,8 @@ void merge_segments(CudaContext<kGpu>& cuda, const AttentionForward<T>& p, std::
 
 }  // namespace
 
-template <class T, Gpu gpu>
-void attention_query_gradients(CudaContext<gpu>& cuda, const AttentionBackward<T>& b, T* means) {
+template <class T>
+void attention_query_gradients(Cuda& cuda, const AttentionBackward<T>& b, T* means) {
   const AttentionForward<T>& p = b.forward;
   with_gradient_tiling(p, [&]<class L, bool kLaplace>() {
     const std::int64_t units = p.batch * p.heads, rows = units * p.queries;
@@ -155,14 +154,13 @@ void attention_query_gradients(CudaContext<gpu>& cuda, const AttentionBackward<T
     const Buffer parts(static_cast<std::size_t>(parts_rows * (p.width + 1)) * sizeof(T), Device::cuda);
     auto* memory = reinterpret_cast<T*>(parts.data());
     const Result<T> to = parts_rows > 0 ? Result<T>{memory, memory + parts_rows * p.width} : Result<T>{b.d_q, nullptr};
-    launch(cuda, "attention_d_q", query_gradients<L, kLaplace>,
-           {units * by.tiles, by.segments}, by.warps * kWarp,
+    launch(cuda, "attention_d_q", query_gradients<L, kLaplace>, {units * by.tiles, by.segments}, by.warps * kWarp,
            2 * L::kTileBytes + kMostWarps * sizeof(std::int64_t), b, by, means, to);
     if (parts_rows > 0) merge_segments(cuda, p, by.segments, to, b.d_q);
   });
 }
 
-template void attention_query_gradients(CudaContext<kGpu>&, const AttentionBackward<float>&, float*);
-template void attention_query_gradients(CudaContext<kGpu>&, const AttentionBackward<double>&, double*);
+template void attention_query_gradients(Cuda&, const AttentionBackward<float>&, float*);
+template void attention_query_gradients(Cuda&, const AttentionBackward<double>&, double*);
 
 }  // namespace npzoo

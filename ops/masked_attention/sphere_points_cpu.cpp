@@ -5,8 +5,8 @@
 
 namespace npzoo {
 
-template <class T, Isa isa>
-void sphere_points(CpuContext<isa>& cpu, const SpherePoints<T>& p) {
+template <class T>
+void sphere_points(Cpu& cpu, const SpherePoints<T>& p) {
   constexpr double kRadians = 3.14159265358979323846 / 180;
   cpu.parallel_for(p.n, 1024, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {

@@ -3,8 +3,8 @@
 
 namespace npzoo {
 
-template <class T, Gpu gpu>
-void sphere_points(CudaContext<gpu>& cuda, const SpherePoints<T>& p) {
+template <class T>
+void sphere_points(Cuda& cuda, const SpherePoints<T>& p) {
   for_each(cuda, "sphere_points", p.n, [p] __device__(std::int64_t i) {
     constexpr double kRadians = 3.14159265358979323846 / 180;
     const double longitude = static_cast<double>(p.degrees[2 * i]) * kRadians,

@@ -19,7 +19,7 @@ struct Spread {
 /// Spreads `units` heads of `owned` points. If blocks are few, blocks get fewer warps, and then the passing points are
 /// cut into segments.
 template <class L>
-Spread spread(const CudaContext<kGpu>& cuda, std::int64_t units, std::int64_t owned, std::int64_t passing) {
+Spread spread(const Cuda& cuda, std::int64_t units, std::int64_t owned, std::int64_t passing) {
   const auto at_least_one = [](std::int64_t x) { return x > 1 ? x : 1; };
   const std::int64_t warps_needed = divide_up(owned, L::kWarpRows);
   int warps = kMostWarps;

@@ -230,7 +230,7 @@ __global__ void __launch_bounds__(BackwardSizes<Format, kWidth, 2>::kWarps* kWar
 }
 
 template <class Format>
-void find_row_terms(CudaContext<kGpu>& cuda, const AttentionBackward<float>& b, const RowTerms& terms) {
+void find_row_terms(Cuda& cuda, const AttentionBackward<float>& b, const RowTerms& terms) {
   const AttentionForward<float>& p = b.forward;
   for_each(cuda, "attention_row_terms", p.batch * p.queries * p.heads, [b, terms] __device__(std::int64_t i) {
     const AttentionForward<float>& p = b.forward;
@@ -244,7 +244,7 @@ void find_row_terms(CudaContext<kGpu>& cuda, const AttentionBackward<float>& b, 
   });
 }
 
-void sum_parts(CudaContext<kGpu>& cuda, const float* parts, std::int64_t segments, std::int64_t n, float* sum) {
+void sum_parts(Cuda& cuda, const float* parts, std::int64_t segments, std::int64_t n, float* sum) {
   for_each(cuda, "attention_sum_parts", n, [parts, segments, n, sum] __device__(std::int64_t i) {
     float x = 0;
 #pragma unroll 8
@@ -256,7 +256,7 @@ void sum_parts(CudaContext<kGpu>& cuda, const float* parts, std::int64_t segment
 /// Starts `kernel` for blocks of `points` rows, each with sums over `terms` points, and whatever makes whole sums of
 /// those of segments. Sums are written to `sums`, each of `size` numbers.
 template <class Format, int kWidth, int kSums>
-void launch_segments(CudaContext<kGpu>& cuda, const char* name,
+void launch_segments(Cuda& cuda, const char* name,
                      void (*kernel)(AttentionBackward<float>, RowTerms, std::int64_t, std::int64_t, bool),
                      const AttentionBackward<float>& b, const RowTerms& terms, std::int64_t points, std::int64_t others,
                      float* AttentionBackward<float>::*const (&sums)[kSums]) {
@@ -271,14 +271,14 @@ void launch_segments(CudaContext<kGpu>& cuda, const char* name,
   auto* part = reinterpret_cast<float*>(parts.data());
   AttentionBackward<float> in_parts = b;
   for (int i = 0; i < kSums && segments > 1; ++i) in_parts.*sums[i] = part + i * segments * size;
-  launch(cuda, name, kernel, blocks * segments, warps * kWarp, Sizes::shared_bytes(warps),
-         in_parts, terms, segments, segment_points(others, segments), vectors);
+  launch(cuda, name, kernel, blocks * segments, warps * kWarp, Sizes::shared_bytes(warps), in_parts, terms, segments,
+         segment_points(others, segments), vectors);
   for (int i = 0; i < kSums && segments > 1; ++i)
     sum_parts(cuda, part + i * segments * size, segments, size, b.*sums[i]);
 }
 
 template <class Format, int kWidth>
-void attend_backward(CudaContext<kGpu>& cuda, const AttentionBackward<float>& b) {
+void attend_backward(Cuda& cuda, const AttentionBackward<float>& b) {
   using B = AttentionBackward<float>;
   const AttentionForward<float>& p = b.forward;
   const std::int64_t rows = p.batch * p.heads * p.queries;
@@ -294,13 +294,10 @@ void attend_backward(CudaContext<kGpu>& cuda, const AttentionBackward<float>& b)
 
 }  // namespace
 
-template <Gpu gpu>
-bool attention_backward_on_tensor_cores(CudaContext<gpu>& cuda, const AttentionBackward<float>& b) {
+bool attention_backward_on_tensor_cores(Cuda& cuda, const AttentionBackward<float>& b) {
   if (!suits_tensor_cores(cuda, b.forward)) return false;
   with_format_and_width(b.forward.width, [&]<class Format, int kWidth>() { attend_backward<Format, kWidth>(cuda, b); });
   return true;
 }
-
-template bool attention_backward_on_tensor_cores(CudaContext<kGpu>&, const AttentionBackward<float>&);
 
 }  // namespace npzoo

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "npzoo/engine/cuda/device_code.h"
 #include "npzoo/ops/masked_attention/kernels.h"
 
 namespace npzoo {
@@ -7,9 +8,7 @@ namespace npzoo {
 /// Attention in float32 whose products are made on tensor cores, from factors rounded as `matmul_precision()` says;
 /// softmax and sums stay in float32. For dot products of heads of one width, a multiple of 8 up to 128. Returns false
 /// and does nothing for others, and where the precision is float32.
-template <Gpu gpu>
-bool attention_forward_on_tensor_cores(CudaContext<gpu>& cuda, const AttentionForward<float>& p);
-template <Gpu gpu>
-bool attention_backward_on_tensor_cores(CudaContext<gpu>& cuda, const AttentionBackward<float>& p);
+bool attention_forward_on_tensor_cores(Cuda& cuda, const AttentionForward<float>& p);
+bool attention_backward_on_tensor_cores(Cuda& cuda, const AttentionBackward<float>& p);
 
 }  // namespace npzoo

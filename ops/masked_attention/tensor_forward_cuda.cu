@@ -250,7 +250,7 @@ __global__ void __launch_bounds__(kMergeThreads)
 }
 
 template <class Format, int kWidth>
-void attend(CudaContext<kGpu>& cuda, const AttentionForward<float>& p) {
+void attend(Cuda& cuda, const AttentionForward<float>& p) {
   using Sizes = ForwardSizes<Format, kWidth>;
   const int warps = block_warps(p.queries, 16 * Sizes::kTiles, Sizes::kWarps);
   const std::int64_t heads = p.batch * p.heads, blocks = heads * divide_up(p.queries, warps * 16 * Sizes::kTiles);
@@ -263,23 +263,19 @@ void attend(CudaContext<kGpu>& cuda, const AttentionForward<float>& p) {
     part.out = reinterpret_cast<float*>(parts.data());
     part.log2_sum = part.out + segments * rows * p.width;
   }
-  launch(cuda, "attention_forward", attend_kernel<Format, kWidth>, blocks * segments,
-         warps * kWarp, Sizes::shared_bytes(warps), part, segments, segment_points(p.keys, segments), vectors);
+  launch(cuda, "attention_forward", attend_kernel<Format, kWidth>, blocks * segments, warps * kWarp,
+         Sizes::shared_bytes(warps), part, segments, segment_points(p.keys, segments), vectors);
   if (segments > 1)
-    launch(cuda, "attention_forward_merge", merge_rows,
-           divide_up(rows, kMergeThreads / kWarp), kMergeThreads, 0, p, segments, part.out,
-           part.log2_sum);
+    launch(cuda, "attention_forward_merge", merge_rows, divide_up(rows, kMergeThreads / kWarp), kMergeThreads, 0, p,
+           segments, part.out, part.log2_sum);
 }
 
 }  // namespace
 
-template <Gpu gpu>
-bool attention_forward_on_tensor_cores(CudaContext<gpu>& cuda, const AttentionForward<float>& p) {
+bool attention_forward_on_tensor_cores(Cuda& cuda, const AttentionForward<float>& p) {
   if (!suits_tensor_cores(cuda, p)) return false;
   with_format_and_width(p.width, [&]<class Format, int kWidth>() { attend<Format, kWidth>(cuda, p); });
   return true;
 }
-
-template bool attention_forward_on_tensor_cores(CudaContext<kGpu>&, const AttentionForward<float>&);
 
 }  // namespace npzoo

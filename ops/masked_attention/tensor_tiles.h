@@ -25,7 +25,7 @@ constexpr int kResidentWarps = 16;   // of a multiprocessor, by the registers th
 constexpr int kSegmentPoints = 512;  // a segment of fewer is not worth the sum over segments
 
 /// Whether these kernels are made for the problem.
-inline bool suits_tensor_cores(const CudaContext<kGpu>& cuda, const AttentionForward<float>& p) {
+inline bool suits_tensor_cores(const Cuda& cuda, const AttentionForward<float>& p) {
   constexpr int kNarrow = 32, kWideTiles = 140 * 1024;  // bytes of shared memory that wider rows may take
   if (p.width > kNarrow && cuda.shared_bytes < kWideTiles) return false;
   return matmul_precision() != Precision::float32 && p.score == AttentionScore::dot_product &&
@@ -54,7 +54,7 @@ inline int block_warps(std::int64_t points, int warp_rows, int most) {
 }
 
 /// The number of segments of the sums over `points`, so that `blocks` blocks of each fill the device.
-inline std::int64_t count_segments(const CudaContext<kGpu>& cuda, std::int64_t blocks, int warps, std::int64_t points) {
+inline std::int64_t count_segments(const Cuda& cuda, std::int64_t blocks, int warps, std::int64_t points) {
   const std::int64_t resident = std::int64_t{cuda.multiprocessors} * (kResidentWarps / warps);
   if (blocks == 0 || blocks >= resident) return 1;
   return max(std::int64_t{1}, min(divide_up(2 * resident, blocks), points / kSegmentPoints));

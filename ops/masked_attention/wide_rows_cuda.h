@@ -152,7 +152,7 @@ __global__ void __launch_bounds__(kWideWarps* kWarp) attend_wide_row(AttentionFo
 }
 
 template <class T>
-void attend_wide_rows(CudaContext<kGpu>& cuda, const AttentionForward<T>& p) {
+void attend_wide_rows(Cuda& cuda, const AttentionForward<T>& p) {
   const std::int64_t rows = p.batch * p.heads * p.queries;
   const Buffer spans = span_memory<T>(rows, p.value_width, p.keys);
   launch(cuda, "attention_forward_wide", attend_wide_row<T>, divide_up(rows, kWideWarps), kWideWarps * kWarp, 0, p,
@@ -271,7 +271,7 @@ struct RowsToSum {
 };
 
 template <class T>
-void wide_gradients(CudaContext<kGpu>& cuda, const AttentionBackward<T>& b, T* means) {
+void wide_gradients(Cuda& cuda, const AttentionBackward<T>& b, T* means) {
   const AttentionForward<T>& p = b.forward;
   const auto blocks = [&p](std::int64_t points) { return divide_up(p.batch * p.heads * points, kWideWarps); };
   const std::int64_t heads = p.batch * p.heads, columns = b.d_biases ? p.heads * p.biases.columns() : 0;

@@ -1,9 +1,9 @@
 #include "npzoo/ops/matmul/matmul.h"
 
 #include "npzoo/engine/backend.h"
+#include "npzoo/engine/gemm.h"
 #include "npzoo/engine/measure/flops.h"
 #include "npzoo/engine/tape.h"
-#include "npzoo/ops/matmul/kernels.h"
 
 namespace npzoo {
 
@@ -35,7 +35,7 @@ Tensor product(const Tensor& a, const Tensor& b, Transpose transpose_a, Transpos
   Tensor out = Tensor::empty(batched.with(-2, left.rows).with(-1, right.columns), a.dtype(), a.device());
   if (out.numel() == 0) return out;
   count_flops(2 * out.numel() * left.columns);
-  run("matmul", a, [&]<class T>(auto& device) {
+  run("matmul", a, [&]<class T>(const Backend& device) {
     batched_gemm<T>(device, {.batch = out.numel() / (left.rows * right.columns),
                              .a_step = left.batch_stride,
                              .b_step = right.batch_stride,

@@ -1,10 +1,10 @@
 #include "npzoo/engine/cpu/simd.h"
-#include "npzoo/ops/matmul/kernels.h"
+#include "npzoo/engine/gemm.h"
 
 namespace npzoo {
 
-template <class T, Isa isa>
-void batched_gemm(CpuContext<isa>& cpu, const BatchedGemm<T>& p) {
+template <class T>
+void batched_gemm(Cpu& cpu, const BatchedGemm<T>& p) {
   if (p.batch == 1) return gemm(cpu, p.one);
   cpu.parallel_for(p.batch, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {

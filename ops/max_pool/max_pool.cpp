@@ -17,10 +17,12 @@ Tensor max_pool(const Tensor& x, const PoolConfig& config) {
   const PoolWindows at{x.dim(0),     x.dim(1),      x.dim(2),      any ? room / config.stride + 1 : 0,
                        config.width, config.stride, config.padding};
   Tensor y = Tensor::empty({at.batch, at.out_length, at.channels}, x.dtype(), x.device());
-  run("max_pool", x, [&]<class T>(auto& device) { max_pool_forward<T>(device, {at, x.data<T>(), y.data<T>()}); });
+  run("max_pool", x, [&]<class T>(const Backend& device) {
+    max_pool_forward<T>(device, {at, x.data<T>(), y.data<T>()});
+  });
   record("max_pool", y, {x}, [x, at](const Tensor& d_y, Grads& grads) {
     Tensor d_x = Tensor::empty_like(x);
-    run("max_pool", x, [&]<class T>(auto& device) {
+    run("max_pool", x, [&]<class T>(const Backend& device) {
       max_pool_backward<T>(device, {at, x.data<T>(), d_y.data<T>(), d_x.data<T>()});
     });
     grads.add(x, d_x);

@@ -3,8 +3,8 @@
 
 namespace npzoo {
 
-template <class T, Isa isa>
-void max_pool_forward(CpuContext<isa>& cpu, const MaxPoolForward<T>& p) {
+template <class T>
+void max_pool_forward(Cpu& cpu, const MaxPoolForward<T>& p) {
   const PoolWindows& at = p.at;
   cpu.parallel_for(at.batch * at.out_length, 1 + 4096 / (1 + at.channels), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
@@ -15,8 +15,8 @@ void max_pool_forward(CpuContext<isa>& cpu, const MaxPoolForward<T>& p) {
   });
 }
 
-template <class T, Isa isa>
-void max_pool_backward(CpuContext<isa>& cpu, const MaxPoolBackward<T>& p) {
+template <class T>
+void max_pool_backward(Cpu& cpu, const MaxPoolBackward<T>& p) {
   const PoolWindows& at = p.at;
   cpu.parallel_for(at.batch * at.length, 1 + 4096 / (1 + at.channels), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {

@@ -3,8 +3,8 @@
 
 namespace npzoo {
 
-template <class T, Gpu gpu>
-void max_pool_forward(CudaContext<gpu>& cuda, const MaxPoolForward<T>& p) {
+template <class T>
+void max_pool_forward(Cuda& cuda, const MaxPoolForward<T>& p) {
   for_each(cuda, "max_pool", p.at.batch * p.at.out_length * p.at.channels, [p] __device__(std::int64_t i) {
     const std::int64_t row = i / p.at.channels, c = i % p.at.channels;
     const T* x = p.x + row / p.at.out_length * p.at.length * p.at.channels + c;
@@ -12,8 +12,8 @@ void max_pool_forward(CudaContext<gpu>& cuda, const MaxPoolForward<T>& p) {
   });
 }
 
-template <class T, Gpu gpu>
-void max_pool_backward(CudaContext<gpu>& cuda, const MaxPoolBackward<T>& p) {
+template <class T>
+void max_pool_backward(Cuda& cuda, const MaxPoolBackward<T>& p) {
   for_each(cuda, "max_pool_backward", p.at.batch * p.at.length * p.at.channels, [p] __device__(std::int64_t i) {
     const std::int64_t row = i / p.at.channels, c = i % p.at.channels, b = row / p.at.length;
     p.d_x[i] = gradient_of_step(p, p.x + b * p.at.length * p.at.channels + c,

@@ -10,7 +10,7 @@ namespace {
 
 Tensor averaged(const Tensor& x, std::int64_t reach, bool transposed) {
   Tensor y = Tensor::empty_like(x);
-  run("moving_average", x, [&]<class T>(auto& device) {
+  run("moving_average", x, [&]<class T>(const Backend& device) {
     moving_average_forward<T>(device, {x.dim(0), x.dim(1), x.dim(2), reach, transposed, x.data<T>(), y.data<T>()});
   });
   return y;

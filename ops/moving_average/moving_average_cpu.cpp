@@ -9,7 +9,7 @@ namespace {
 /// the end of a block of as many positions as it has, and the beginning of the next one: three additions for each
 /// position, whatever the reach (van Herk, "A fast algorithm for local minimum and maximum filters on rectangular and
 /// octagonal kernels", Pattern Recognition Letters 1992). Nothing is subtracted.
-template <class T, Isa isa, int registers>
+template <class T, int registers>
 class ColumnAverages {
  public:
   ColumnAverages(const MovingAverage<T>& p, const T* x, std::int64_t left, T* y) : p_(p), x_(x), y_(y), left_(left) {}
@@ -75,8 +75,8 @@ class ColumnAverages {
 
 }  // namespace
 
-template <class T, Isa isa>
-void moving_average_forward(CpuContext<isa>& cpu, const MovingAverage<T>& p) {
+template <class T>
+void moving_average_forward(Cpu& cpu, const MovingAverage<T>& p) {
   constexpr int kRegisters = 4;
   constexpr std::int64_t kLanes = Simd<T>::kLanes, kWide = kRegisters * kLanes;
   const std::int64_t parts = (p.width + kWide - 1) / kWide;
@@ -86,11 +86,10 @@ void moving_average_forward(CpuContext<isa>& cpu, const MovingAverage<T>& p) {
       std::int64_t i = part % parts * kWide;
       const std::int64_t last = simd::min(i + kWide, p.width);
       if (last - i == kWide) {
-        ColumnAverages<T, isa, kRegisters>(p, p.x + of_series + i, kWide, p.y + of_series + i).run();
+        ColumnAverages<T, kRegisters>(p, p.x + of_series + i, kWide, p.y + of_series + i).run();
         continue;
       }
-      for (; i < last; i += kLanes)
-        ColumnAverages<T, isa, 1>(p, p.x + of_series + i, last - i, p.y + of_series + i).run();
+      for (; i < last; i += kLanes) ColumnAverages<T, 1>(p, p.x + of_series + i, last - i, p.y + of_series + i).run();
     }
   });
 }

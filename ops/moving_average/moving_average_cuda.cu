@@ -3,8 +3,8 @@
 
 namespace npzoo {
 
-template <class T, Gpu gpu>
-void moving_average_forward(CudaContext<gpu>& cuda, const MovingAverage<T>& p) {
+template <class T>
+void moving_average_forward(Cuda& cuda, const MovingAverage<T>& p) {
   for_each(cuda, "moving_average", p.batch * p.length * p.width, [p] __device__(std::int64_t i) {
     const std::int64_t row = i / p.width, t = row % p.length;
     const std::int64_t first = t < p.reach ? 0 : t - p.reach,

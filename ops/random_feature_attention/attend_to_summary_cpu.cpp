@@ -30,8 +30,8 @@ struct Head {
 };
 
 /// Features of the queries in tile.x, without the normaliser.
-template <class T, Isa isa>
-void query_features(CpuContext<isa>& cpu, const FeatureMap<T>& map, std::int64_t points, const Tile<T>& tile) {
+template <class T>
+void query_features(Cpu& cpu, const FeatureMap<T>& map, std::int64_t points, const Tile<T>& tile) {
   exponents(cpu, map, points, map.stabilised, tile);
   for_registers<T>(points, [&](std::int64_t i) {
     T* column = tile.features + i;
@@ -48,8 +48,8 @@ void query_features(CpuContext<isa>& cpu, const FeatureMap<T>& map, std::int64_t
 }
 
 /// Answers up to a tile of queries; returns how many denominators were limited.
-template <class T, Isa isa>
-std::int64_t attend(CpuContext<isa>& cpu, const AttendToSummaryForward<T>& p, const Head<T>& at, std::int64_t first,
+template <class T>
+std::int64_t attend(Cpu& cpu, const AttendToSummaryForward<T>& p, const Head<T>& at, std::int64_t first,
                     std::int64_t points, const Tile<T>& tile) {
   const FeatureMap<T>& map = p.map;
   T* out = p.out + at.values + first * at.value_row;
@@ -130,8 +130,8 @@ void divide(const FeatureMap<T>& map, const T* sums, std::int64_t points, const 
 }
 
 /// Gradients of a tile of queries; adds to `d_sums`, or begins it.
-template <class T, Isa isa>
-void attend_backward(CpuContext<isa>& cpu, const AttendToSummaryBackward<T>& p, const Head<T>& at, std::int64_t first,
+template <class T>
+void attend_backward(Cpu& cpu, const AttendToSummaryBackward<T>& p, const Head<T>& at, std::int64_t first,
                      std::int64_t points, const Tile<T>& tile, bool begins, T* d_sums) {
   const FeatureMap<T>& map = p.map;
   const T* d_out = p.d_out + at.values + first * at.value_row;
@@ -155,8 +155,8 @@ void attend_backward(CpuContext<isa>& cpu, const AttendToSummaryBackward<T>& p, 
 }
 
 /// One chunk of queries, all heads; their contributions to d_sums go to `totals`.
-template <class T, Isa isa>
-void chunk_backward(CpuContext<isa>& cpu, const AttendToSummaryBackward<T>& p, std::int64_t batch, std::int64_t chunk,
+template <class T>
+void chunk_backward(Cpu& cpu, const AttendToSummaryBackward<T>& p, std::int64_t batch, std::int64_t chunk,
                     double* totals) {
   const FeatureMap<T>& map = p.map;
   const std::int64_t size = map.features * (map.value_width + 1), length = chunk_length(map.points),
@@ -176,8 +176,8 @@ void chunk_backward(CpuContext<isa>& cpu, const AttendToSummaryBackward<T>& p, s
 
 }  // namespace
 
-template <class T, Isa isa>
-void attend_to_summary_forward(CpuContext<isa>& cpu, const AttendToSummaryForward<T>& p) {
+template <class T>
+void attend_to_summary_forward(Cpu& cpu, const AttendToSummaryForward<T>& p) {
   const FeatureMap<T>& map = p.map;
   const std::int64_t parts = divide_up(map.points, kQueryRows);
   cpu.parallel_for(map.batch * parts, 1, [&](std::int64_t begin, std::int64_t end) {
@@ -194,8 +194,8 @@ void attend_to_summary_forward(CpuContext<isa>& cpu, const AttendToSummaryForwar
   });
 }
 
-template <class T, Isa isa>
-void attend_to_summary_backward(CpuContext<isa>& cpu, const AttendToSummaryBackward<T>& p) {
+template <class T>
+void attend_to_summary_backward(Cpu& cpu, const AttendToSummaryBackward<T>& p) {
   const FeatureMap<T>& map = p.map;
   const std::int64_t stride = map.heads * map.features * (map.value_width + 1), chunks = chunk_count(map.points);
   const Buffer memory(static_cast<std::size_t>(map.batch * chunks * stride) * sizeof(double));

@@ -222,15 +222,15 @@ __global__ void __launch_bounds__(kThreads, kBackwardBlocks<T>)
 
 }  // namespace
 
-template <class T, Gpu gpu>
-void attend_to_summary_forward(CudaContext<gpu>& cuda, const AttendToSummaryForward<T>& p) {
+template <class T>
+void attend_to_summary_forward(Cuda& cuda, const AttendToSummaryForward<T>& p) {
   const int bits = column_bits(p.map.value_width);
   launch(cuda, "attend_to_summary", attend<T>, place_blocks(p.map, p.map.value_width, bits), kThreads,
          Memory<T>::bytes(bits), p, bits);
 }
 
-template <class T, Gpu gpu>
-void attend_to_summary_backward(CudaContext<gpu>& cuda, const AttendToSummaryBackward<T>& p) {
+template <class T>
+void attend_to_summary_backward(Cuda& cuda, const AttendToSummaryBackward<T>& p) {
   const FeatureMap<T>& map = p.map;
   const std::int64_t units = map.batch * map.heads, points = units * map.points,
                      size = units * map.features * (map.value_width + 1);

@@ -47,7 +47,7 @@ template <class T, class F>
 }
 
 /// Working memory of one thread.
-template <class T, Isa isa = kIsa>
+template <class T>
 struct Tile {
   Tile(const FeatureMap<T>& map, bool backward) {
     const std::int64_t rows = max(map.features, map.width),
@@ -84,7 +84,7 @@ template <class T>
 
 /// Asks for one head's share of the next tile, while this one is worked on. The rows of one head are too far apart for
 /// the processor to foresee; those of all heads are neighbours. x is the first point of a batch element.
-template <class T, Isa isa = kIsa>
+template <class T>
 void prefetch_next(const T* x, std::int64_t row, std::int64_t first, std::int64_t end, std::int64_t head,
                    std::int64_t heads) {
   constexpr std::int64_t kLine = 64 / sizeof(T);
@@ -94,7 +94,7 @@ void prefetch_next(const T* x, std::int64_t row, std::int64_t first, std::int64_
 }
 
 /// Zeroes rows [begin, end) of one head.
-template <class T, Isa isa = kIsa>
+template <class T>
 void clear_rows(T* rows, std::int64_t stride, std::int64_t begin, std::int64_t end, std::int64_t width) {
   for (std::int64_t i = begin; i < end; ++i)
     for (std::int64_t c = 0; c < width; ++c) rows[i * stride + c] = 0;
@@ -102,9 +102,9 @@ void clear_rows(T* rows, std::int64_t stride, std::int64_t begin, std::int64_t e
 
 /// Computes w·x − ‖x‖²/2 of the points in tile.x, for every feature: NaN if the norm overflows, −∞ in lanes behind the
 /// last point. `shifted` leaves the norm out, which is the same for all features of a point.
-template <class T, Isa isa>
-[[gnu::always_inline]] inline void exponents(CpuContext<isa>& cpu, const FeatureMap<T>& map, std::int64_t points,
-                                             bool shifted, const Tile<T>& tile) {
+template <class T>
+[[gnu::always_inline]] inline void exponents(Cpu& cpu, const FeatureMap<T>& map, std::int64_t points, bool shifted,
+                                             const Tile<T>& tile) {
   alignas(64) T norms[kPoints];
   if (!shifted)
     for_registers<T>(points, [&](std::int64_t i) {
@@ -134,8 +134,8 @@ template <class T, Isa isa>
 
 /// d_x from the gradients of the exponents in tile.gradients, written as rows. `totals` are their sums for each point,
 /// which is what the norm takes, or null where these are 0.
-template <class T, Isa isa>
-void store_point_gradients(CpuContext<isa>& cpu, const FeatureMap<T>& map, std::int64_t points, const T* totals,
+template <class T>
+void store_point_gradients(Cpu& cpu, const FeatureMap<T>& map, std::int64_t points, const T* totals,
                            const Tile<T>& tile, T* rows, std::int64_t stride) {
   T* d_x = tile.features;  // no longer needed
   gemm_serial<T>(cpu, {.m = map.width,
@@ -161,9 +161,8 @@ void store_point_gradients(CpuContext<isa>& cpu, const FeatureMap<T>& map, std::
 
 /// tile.gradients (features, points) = sums · tile.values, without the last column of `sums` (features, value width +
 /// 1).
-template <class T, Isa isa>
-void multiply_values(CpuContext<isa>& cpu, const FeatureMap<T>& map, std::int64_t points, const T* sums,
-                     const Tile<T>& tile) {
+template <class T>
+void multiply_values(Cpu& cpu, const FeatureMap<T>& map, std::int64_t points, const T* sums, const Tile<T>& tile) {
   gemm_serial<T>(cpu, {.m = map.features,
                        .n = padded<T>(points),
                        .k = map.value_width,
@@ -179,9 +178,9 @@ void multiply_values(CpuContext<isa>& cpu, const FeatureMap<T>& map, std::int64_
 
 /// tile.values (columns, points) = factor · sumsᵀ · tile.features with the first columns of `sums` (features, value
 /// width + 1).
-template <class T, Isa isa>
-void multiply_features(CpuContext<isa>& cpu, const FeatureMap<T>& map, std::int64_t points, const T* sums,
-                       std::int64_t columns, T factor, const Tile<T>& tile) {
+template <class T>
+void multiply_features(Cpu& cpu, const FeatureMap<T>& map, std::int64_t points, const T* sums, std::int64_t columns,
+                       T factor, const Tile<T>& tile) {
   gemm_serial<T>(cpu, {.m = columns,
                        .n = padded<T>(points),
                        .k = map.features,
@@ -198,9 +197,9 @@ void multiply_features(CpuContext<isa>& cpu, const FeatureMap<T>& map, std::int6
 
 /// sums (features, value width + 1) += features · values over the points of a tile; columns behind the last value are
 /// left alone. `values` are rows.
-template <class T, Isa isa>
-void add_products(CpuContext<isa>& cpu, const FeatureMap<T>& map, std::int64_t points, const T* features,
-                  const T* values, bool first, T* sums) {
+template <class T>
+void add_products(Cpu& cpu, const FeatureMap<T>& map, std::int64_t points, const T* features, const T* values,
+                  bool first, T* sums) {
   gemm_serial<T>(cpu, {.m = map.features,
                        .n = map.value_width,
                        .k = points,

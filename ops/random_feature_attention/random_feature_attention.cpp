@@ -112,7 +112,7 @@ KeySummary summarise_keys(const Tensor& k, const Tensor& v, const Tensor& projec
       Tensor::empty({problem.batch, problem.heads, problem.features, problem.value_width + 1}, k.dtype(), k.device());
   Tensor shift = Tensor::empty({problem.batch, problem.heads}, k.dtype(), k.device());
   count_flops(flops);
-  run("summarise_keys", k, [&]<class T>(auto& device) {
+  run("summarise_keys", k, [&]<class T>(const Backend& device) {
     summarise_keys_forward<T>(device, {problem.map<T>(projection), mask.rule(k.device()), k.data<T>(), v.data<T>(),
                                        sums.data<T>(), shift.data<T>()});
   });
@@ -120,7 +120,7 @@ KeySummary summarise_keys(const Tensor& k, const Tensor& v, const Tensor& projec
          [k, v, projection, shift, problem, flops, mask](const Tensor& d_sums, Grads& grads) {
            Tensor d_k = Tensor::empty_like(k), d_v = Tensor::empty_like(v);
            count_flops(2 * flops);
-           run("summarise_keys", k, [&]<class T>(auto& device) {
+           run("summarise_keys", k, [&]<class T>(const Backend& device) {
              summarise_keys_backward<T>(
                  device, {problem.map<T>(projection), mask.rule(k.device()), k.data<T>(), v.data<T>(), shift.data<T>(),
                           d_sums.data<T>(), d_k.data<T>(), d_v.data<T>()});
@@ -141,7 +141,7 @@ KeySummary merge(const KeySummary& a, const KeySummary& b) {
   Tensor shift = Tensor::empty_like(a.shift);
   const Shape one_each{a.sums.dim(0), a.sums.dim(1), 1, 1};
   Tensor of_a = Tensor::empty(one_each, shift.dtype(), shift.device()), of_b = Tensor::empty_like(of_a);
-  run("merge", shift, [&]<class T>(auto& device) {
+  run("merge", shift, [&]<class T>(const Backend& device) {
     merge_shifts<T>(
         device, {shift.numel(), a.shift.data<T>(), b.shift.data<T>(), shift.data<T>(), of_a.data<T>(), of_b.data<T>()});
   });
@@ -159,7 +159,7 @@ Tensor attend_to_summary(const Tensor& q, const KeySummary& keys, const Tensor& 
   const std::int64_t flops = problem.flops(problem.batch * problem.points);
   Tensor out = Tensor::empty({problem.batch, problem.points, channels}, q.dtype(), q.device());
   count_flops(flops);
-  run("attend_to_summary", q, [&]<class T>(auto& device) {
+  run("attend_to_summary", q, [&]<class T>(const Backend& device) {
     attend_to_summary_forward<T>(device, {problem.map<T>(projection), q.data<T>(), keys.sums.data<T>(),
                                           keys.shift.data<T>(), out.data<T>(), clamped.on(q.device())});
   });
@@ -167,7 +167,7 @@ Tensor attend_to_summary(const Tensor& q, const KeySummary& keys, const Tensor& 
          [q, sums = keys.sums, shift = keys.shift, projection, problem, flops](const Tensor& d_out, Grads& grads) {
            Tensor d_q = Tensor::empty_like(q), d_sums = Tensor::empty_like(sums);
            count_flops(2 * flops);
-           run("attend_to_summary", q, [&]<class T>(auto& device) {
+           run("attend_to_summary", q, [&]<class T>(const Backend& device) {
              attend_to_summary_backward<T>(device, {problem.map<T>(projection), q.data<T>(), sums.data<T>(),
                                                     shift.data<T>(), d_out.data<T>(), d_q.data<T>(), d_sums.data<T>()});
            });

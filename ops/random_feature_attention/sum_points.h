@@ -39,7 +39,7 @@ constexpr std::int64_t kLongestSegment = 4096, kMostSegments = 65535;
 
 /// Enough blocks for the device, each with enough points. A multiple of kTile.
 template <class T>
-std::int64_t segment_length(const CudaContext<kGpu>& cuda, const FeatureMap<T>& map, int bits) {
+std::int64_t segment_length(const Cuda& cuda, const FeatureMap<T>& map, int bits) {
   const std::int64_t blocks = map.batch * map.heads * divide_up(map.features, kTile) *
                               max(std::int64_t{1}, column_tiles(map.value_width, bits)),
                      wanted = divide_up(8 * cuda.multiprocessors, max(std::int64_t{1}, blocks)),
@@ -173,7 +173,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks<T>) sum_points(PointSums<T> 
 }
 
 template <class T, bool queries>
-void launch_sum_points(CudaContext<kGpu>& cuda, const char* name, const PointSums<T>& p, std::int64_t segments) {
+void launch_sum_points(Cuda& cuda, const char* name, const PointSums<T>& p, std::int64_t segments) {
   const std::int64_t blocks = p.map.batch * p.map.heads * divide_up(p.map.features, kTile) *
                               max(std::int64_t{1}, column_tiles(p.map.value_width, p.bits));
   launch(cuda, name, sum_points<T, queries>, {blocks, segments}, kThreads, Memory<T>::bytes(p.bits), p);

@@ -64,9 +64,9 @@ void exponentiate_and_sum(const FeatureMap<T>& map, std::int64_t points, T shift
 }
 
 /// Adds a tile of keys to the sums of one head; `begins` a block.
-template <class T, Isa isa>
-void add_tile(CpuContext<isa>& cpu, const SummariseKeysForward<T>& p, std::int64_t batch, std::int64_t head,
-              std::int64_t first, std::int64_t points, bool begins, const Tile<T>& tile, ChunkSums<T> sums) {
+template <class T>
+void add_tile(Cpu& cpu, const SummariseKeysForward<T>& p, std::int64_t batch, std::int64_t head, std::int64_t first,
+              std::int64_t points, bool begins, const Tile<T>& tile, ChunkSums<T> sums) {
   const FeatureMap<T>& map = p.map;
   const std::int64_t row = map.heads * map.width, value_row = map.heads * map.value_width;
   const T *k = p.k + batch * map.points * row, *v = p.v + batch * map.points * value_row;
@@ -80,9 +80,8 @@ void add_tile(CpuContext<isa>& cpu, const SummariseKeysForward<T>& p, std::int64
 }
 
 /// The sums of all heads over one chunk.
-template <class T, Isa isa>
-void sum_chunk(CpuContext<isa>& cpu, const SummariseKeysForward<T>& p, std::int64_t batch, std::int64_t chunk,
-               double* totals) {
+template <class T>
+void sum_chunk(Cpu& cpu, const SummariseKeysForward<T>& p, std::int64_t batch, std::int64_t chunk, double* totals) {
   const FeatureMap<T>& map = p.map;
   const std::int64_t size = map.features * (map.value_width + 1), length = chunk_length(map.points),
                      end = min(p.mask.visible(batch, 0, map.points), (chunk + 1) * length);
@@ -160,8 +159,8 @@ void exponent_gradients(const FeatureMap<T>& map, std::int64_t points, const Hea
   });
 }
 
-template <class T, Isa isa>
-void tile_backward(CpuContext<isa>& cpu, const SummariseKeysBackward<T>& p, const Head<T>& at, std::int64_t first,
+template <class T>
+void tile_backward(Cpu& cpu, const SummariseKeysBackward<T>& p, const Head<T>& at, std::int64_t first,
                    std::int64_t points, const Tile<T>& tile) {
   const FeatureMap<T>& map = p.map;
   prefetch_next(p.k + at.batch_keys, at.row, first, map.points, at.head, map.heads);
@@ -179,8 +178,8 @@ void tile_backward(CpuContext<isa>& cpu, const SummariseKeysBackward<T>& p, cons
 
 }  // namespace
 
-template <class T, Isa isa>
-void summarise_keys_forward(CpuContext<isa>& cpu, const SummariseKeysForward<T>& p) {
+template <class T>
+void summarise_keys_forward(Cpu& cpu, const SummariseKeysForward<T>& p) {
   const FeatureMap<T>& map = p.map;
   const std::int64_t stride = map.heads * (map.features * (map.value_width + 1) + 1), chunks = chunk_count(map.points);
   const Buffer memory(static_cast<std::size_t>(map.batch * chunks * stride) * sizeof(double));
@@ -196,8 +195,8 @@ void summarise_keys_forward(CpuContext<isa>& cpu, const SummariseKeysForward<T>&
   });
 }
 
-template <class T, Isa isa>
-void summarise_keys_backward(CpuContext<isa>& cpu, const SummariseKeysBackward<T>& p) {
+template <class T>
+void summarise_keys_backward(Cpu& cpu, const SummariseKeysBackward<T>& p) {
   const FeatureMap<T>& map = p.map;
   const std::int64_t parts = divide_up(map.points, kGradientRows);
   cpu.parallel_for(map.batch * parts, 1, [&](std::int64_t begin, std::int64_t end) {
@@ -217,8 +216,8 @@ void summarise_keys_backward(CpuContext<isa>& cpu, const SummariseKeysBackward<T
   });
 }
 
-template <class T, Isa isa>
-void merge_shifts(CpuContext<isa>& cpu, const MergeShifts<T>& p) {
+template <class T>
+void merge_shifts(Cpu& cpu, const MergeShifts<T>& p) {
   const auto factor = [](T shift, T to) {
     return shift == -Format<T>::kInfinity ? T(0) : static_cast<T>(__builtin_exp(shift - to));
   };

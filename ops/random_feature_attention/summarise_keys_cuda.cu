@@ -117,8 +117,8 @@ __global__ void __launch_bounds__(kThreads, kBackwardBlocks<T>) key_gradients(Su
 
 }  // namespace
 
-template <class T, Gpu gpu>
-void summarise_keys_forward(CudaContext<gpu>& cuda, const SummariseKeysForward<T>& p) {
+template <class T>
+void summarise_keys_forward(Cuda& cuda, const SummariseKeysForward<T>& p) {
   const FeatureMap<T>& map = p.map;
   const int bits = column_bits(map.value_width);
   const std::int64_t length = segment_length(cuda, map, bits),
@@ -137,21 +137,20 @@ void summarise_keys_forward(CudaContext<gpu>& cuda, const SummariseKeysForward<T
                              .sums = reinterpret_cast<T*>(sums.data()),
                              .shifts = reinterpret_cast<T*>(shifts.data())};
   launch_sum_points<T, false>(cuda, "summarise_keys", partial, segments);
-  launch(cuda, "summarise_keys, merge", merge_segments<T>,
-         units * divide_up(size, kMergeColumns), kMergeThreads,
+  launch(cuda, "summarise_keys, merge", merge_segments<T>, units * divide_up(size, kMergeColumns), kMergeThreads,
          (kMergeThreads + kMergeThreads / kWarp) * sizeof(double), partial, segments, p.sums, p.shift);
 }
 
-template <class T, Gpu gpu>
-void summarise_keys_backward(CudaContext<gpu>& cuda, const SummariseKeysBackward<T>& p) {
+template <class T>
+void summarise_keys_backward(Cuda& cuda, const SummariseKeysBackward<T>& p) {
   const std::int64_t width = max(p.map.width, p.map.value_width);
   const int bits = column_bits(width);
   launch(cuda, "summarise_keys, backward", key_gradients<T>, place_blocks(p.map, width, bits), kThreads,
          Memory<T>::bytes(bits), p, bits);
 }
 
-template <class T, Gpu gpu>
-void merge_shifts(CudaContext<gpu>& cuda, const MergeShifts<T>& p) {
+template <class T>
+void merge_shifts(Cuda& cuda, const MergeShifts<T>& p) {
   for_each(cuda, "merge_shifts", p.n, [p] __device__(std::int64_t i) {
     const T a = p.a[i], b = p.b[i], high = larger(a, b);
     p.larger[i] = high;

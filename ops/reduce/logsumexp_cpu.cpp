@@ -39,8 +39,8 @@ void backward_run(const T* x, const T* out, const T* d_out, T* d_x, std::int64_t
 
 }  // namespace
 
-template <class T, Isa isa>
-void logsumexp_forward(CpuContext<isa>& cpu, const LogSumExpForward<T>& p) {
+template <class T>
+void logsumexp_forward(Cpu& cpu, const LogSumExpForward<T>& p) {
   constexpr int kLanes = Simd<T>::kLanes;
   const std::int64_t tiles = (p.inner + kLanes - 1) / kLanes;
   cpu.parallel_for(p.outer * tiles, 1 + kGrain / (1 + p.n * kLanes), [&](std::int64_t begin, std::int64_t end) {
@@ -56,8 +56,8 @@ void logsumexp_forward(CpuContext<isa>& cpu, const LogSumExpForward<T>& p) {
   });
 }
 
-template <class T, Isa isa>
-void logsumexp_backward(CpuContext<isa>& cpu, const LogSumExpBackward<T>& p) {
+template <class T>
+void logsumexp_backward(Cpu& cpu, const LogSumExpBackward<T>& p) {
   // Runs along the last axis: the summed one, or the one behind it.
   const bool one = p.inner == 1;
   const std::int64_t runs = one ? p.outer : p.outer * p.n, width = one ? p.n : p.inner;

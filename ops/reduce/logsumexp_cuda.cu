@@ -12,7 +12,7 @@ __device__ T larger(T a, T b) {
 }
 
 template <class T>
-void forward_rows(CudaContext<kGpu>& cuda, const LogSumExpForward<T>& p) {
+void forward_rows(Cuda& cuda, const LogSumExpForward<T>& p) {
   for_rows(cuda, "logsumexp", p.outer, p.n, [p] __device__(const RowThreads& threads) {
     const T* x = p.x + threads.row * p.n;
     T largest = -infinity<T>();
@@ -42,16 +42,16 @@ __global__ void __launch_bounds__(kTileThreads) forward_columns(LogSumExpForward
 
 }  // namespace
 
-template <class T, Gpu gpu>
-void logsumexp_forward(CudaContext<gpu>& cuda, const LogSumExpForward<T>& p) {
+template <class T>
+void logsumexp_forward(Cuda& cuda, const LogSumExpForward<T>& p) {
   if (p.inner == 0) return;
   if (p.inner == 1) return forward_rows(cuda, p);
   const std::int64_t blocks = tile_blocks(p.outer, p.inner);
   launch(cuda, "logsumexp", forward_columns<T>, blocks, kTileThreads, kTileShared, p);
 }
 
-template <class T, Gpu gpu>
-void logsumexp_backward(CudaContext<gpu>& cuda, const LogSumExpBackward<T>& p) {
+template <class T>
+void logsumexp_backward(Cuda& cuda, const LogSumExpBackward<T>& p) {
   for_each(cuda, "logsumexp_backward", p.outer * p.n * p.inner, [p] __device__(std::int64_t i) {
     const std::int64_t row = i / p.inner, result = row / p.n * p.inner + (i - row * p.inner);
     p.d_x[i] = p.d_out[result] * exponential(difference(p.x[i], shift_for(p.out[result])));

@@ -26,8 +26,8 @@ void mean_of_columns(const T* x, std::int64_t rows, std::int64_t step, std::int6
 
 }  // namespace
 
-template <class T, Isa isa>
-void masked_mean_forward(CpuContext<isa>& cpu, const MaskedMeanForward<T>& p) {
+template <class T>
+void masked_mean_forward(Cpu& cpu, const MaskedMeanForward<T>& p) {
   const std::int64_t tiles = (p.width + kTile - 1) / kTile;
   const std::int64_t grain = 1 + kGrain / (1 + p.points * smaller(p.width, kTile));
   cpu.parallel_for(p.batch * tiles, grain, [&](std::int64_t begin, std::int64_t end) {
@@ -39,8 +39,8 @@ void masked_mean_forward(CpuContext<isa>& cpu, const MaskedMeanForward<T>& p) {
   });
 }
 
-template <class T, Isa isa>
-void masked_mean_backward(CpuContext<isa>& cpu, const MaskedMeanBackward<T>& p) {
+template <class T>
+void masked_mean_backward(Cpu& cpu, const MaskedMeanBackward<T>& p) {
   cpu.parallel_for(p.batch * p.points, 1 + kGrain / (1 + p.width), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
       const std::int64_t b = row / p.points, n = length(p, b);

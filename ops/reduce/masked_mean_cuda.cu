@@ -40,8 +40,8 @@ __global__ void __launch_bounds__(kTileThreads) sum_visible(MaskedMeanForward<T>
 
 }  // namespace
 
-template <class T, Gpu gpu>
-void masked_mean_forward(CudaContext<gpu>& cuda, const MaskedMeanForward<T>& p) {
+template <class T>
+void masked_mean_forward(Cuda& cuda, const MaskedMeanForward<T>& p) {
   if (p.batch == 0 || p.width == 0) return;
   // Enough blocks for the device, each with enough points, whatever the lengths are.
   const std::int64_t blocks = tile_blocks(p.batch, p.width), lanes = kTileThreads / tile_columns(p.width);
@@ -59,8 +59,8 @@ void masked_mean_forward(CudaContext<gpu>& cuda, const MaskedMeanForward<T>& p) 
   });
 }
 
-template <class T, Gpu gpu>
-void masked_mean_backward(CudaContext<gpu>& cuda, const MaskedMeanBackward<T>& p) {
+template <class T>
+void masked_mean_backward(Cuda& cuda, const MaskedMeanBackward<T>& p) {
   for_each(cuda, "masked_mean_backward", p.batch * p.points * p.width, [p] __device__(std::int64_t i) {
     const std::int64_t set = p.points * p.width, b = i / set, n = length(p, b), place = i - b * set;
     const T weight = place < n * p.width ? 1 / static_cast<T>(n) : T(0);

@@ -58,13 +58,13 @@ Tensor mean(const Tensor& x, int axis_index) {
 Tensor logsumexp(const Tensor& x, int axis_index) {
   const AxisView axis = axis_of("logsumexp", x.shape(), axis_index);
   Tensor out = Tensor::empty(x.shape().without(axis.index), x.dtype(), x.device());
-  run("logsumexp", x, [&]<class T>(auto& device) {
+  run("logsumexp", x, [&]<class T>(const Backend& device) {
     logsumexp_forward<T>(device, {axis.outer, axis.extent, axis.inner, x.data<T>(), out.data<T>()});
   });
   const Tensor saved_out = out;
   record("logsumexp", out, {x}, [x, saved_out, axis](const Tensor& d_out, Grads& grads) {
     Tensor d_x = Tensor::empty_like(x);
-    run("logsumexp", x, [&]<class T>(auto& device) {
+    run("logsumexp", x, [&]<class T>(const Backend& device) {
       logsumexp_backward<T>(device, {axis.outer, axis.extent, axis.inner, x.data<T>(), saved_out.data<T>(),
                                      d_out.data<T>(), d_x.data<T>()});
     });
@@ -78,13 +78,13 @@ Tensor masked_mean(const Tensor& x, const Tensor& lengths) {
   if (lengths.defined()) check_lengths("masked_mean", x, lengths);
   const Tensor there = lengths.to(x.device());
   Tensor out = Tensor::empty(x.shape().without(1), x.dtype(), x.device());
-  run("masked_mean", x, [&]<class T>(auto& device) {
+  run("masked_mean", x, [&]<class T>(const Backend& device) {
     masked_mean_forward<T>(device,
                            {x.dim(0), x.dim(1), x.dim(2), there.data<std::int64_t>(), x.data<T>(), out.data<T>()});
   });
   record("masked_mean", out, {x}, [x = x.symbol(), lengths = there](const Tensor& d_out, Grads& grads) {
     Tensor d_x = Tensor::empty_like(x);
-    run("masked_mean", d_out, [&]<class T>(auto& device) {
+    run("masked_mean", d_out, [&]<class T>(const Backend& device) {
       masked_mean_backward<T>(
           device, {x.dim(0), x.dim(1), x.dim(2), lengths.data<std::int64_t>(), d_out.data<T>(), d_x.data<T>()});
     });

@@ -57,7 +57,7 @@ Tensor broadcast_to(const Tensor& x, const Shape& shape) {
   check(stretches_to(x.shape(), shape), "[broadcast_to] x {} does not stretch to {}", x.shape(), shape);
   Tensor out = Tensor::empty(shape, x.dtype(), x.device());
   if (out.numel() > 0)
-    run("broadcast_to", x, [&]<class T>(auto& device) { broadcast_copy<T>(device, plan<T>(x, out)); });
+    run("broadcast_to", x, [&]<class T>(const Backend& device) { broadcast_copy<T>(device, plan<T>(x, out)); });
   // Grads::add sums what comes in the broadcast shape.
   record("broadcast_to", out, {x}, [x = x.symbol()](const Tensor& d_out, Grads& grads) { grads.add(x, d_out); });
   return out;

@@ -5,8 +5,8 @@
 
 namespace npzoo {
 
-template <class T, Isa isa>
-void broadcast_copy(CpuContext<isa>& cpu, const BroadcastCopy<T>& p) {
+template <class T>
+void broadcast_copy(Cpu& cpu, const BroadcastCopy<T>& p) {
   const int last = p.rank - 1;
   const std::int64_t width = p.extent[last];
   std::int64_t rows = 1;

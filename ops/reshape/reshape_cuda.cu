@@ -6,7 +6,7 @@ namespace npzoo {
 namespace {
 
 template <int size, class T>
-void copy_packs(CudaContext<kGpu>& cuda, const BroadcastCopy<T>& p) {
+void copy_packs(Cuda& cuda, const BroadcastCopy<T>& p) {
   const int last = p.rank - 1;
   const std::int64_t packs = p.extent[last] / size;
   std::int64_t rows = 1;
@@ -20,8 +20,8 @@ void copy_packs(CudaContext<kGpu>& cuda, const BroadcastCopy<T>& p) {
 
 }  // namespace
 
-template <class T, Gpu gpu>
-void broadcast_copy(CudaContext<gpu>& cuda, const BroadcastCopy<T>& p) {
+template <class T>
+void broadcast_copy(Cuda& cuda, const BroadcastCopy<T>& p) {
   const int last = p.rank - 1;
   bool packed = starts_packs(p.x, p.out) && whole_packs<T>(p.extent[last]);
   for (int axis = 0; axis < last && p.stride[last] == 1; ++axis) packed = packed && whole_packs<T>(p.stride[axis]);

@@ -12,7 +12,7 @@ namespace npzoo::simd {
 ///   exp(−(d − i h)² a) = exp(−d² a) · exp(2 d h a)ⁱ · exp(−i² h² a),
 /// where the last factor is the same for all points. Two products take the place of an exponential; the error grows by
 /// a rounding a step, where weights fall.
-template <class T, Isa isa = kIsa>
+template <class T>
 class AxisWeights {
  public:
   /// Numbers of working memory that it takes.

@@ -45,7 +45,7 @@ void check_arguments(const char* op, const Tensor& x, const Tensor& values, cons
 Tensor onto_grid(const Places& places, const Tensor& values) {
   const std::int64_t channels = values.dim(-1);
   Tensor nodes = Tensor::empty(shape_on(places.grid, values.dim(0), channels), values.dtype(), values.device());
-  run(places.operation, values, [&]<class T>(auto& device) {
+  run(places.operation, values, [&]<class T>(const Backend& device) {
     points_to_grid<T>(device, {sizes<T>(places, channels), values.data<T>(), nodes.data<T>()});
   });
   return nodes;
@@ -56,7 +56,7 @@ void at_points(const Places& places, const Tensor& nodes, Tensor* values, Tensor
   const std::int64_t channels = nodes.dim(-1);
   for (Tensor* out : {values, moments})
     if (out) *out = Tensor::empty({nodes.dim(0), places.x.dim(1), channels}, nodes.dtype(), nodes.device());
-  run(places.operation, nodes, [&]<class T>(auto& device) {
+  run(places.operation, nodes, [&]<class T>(const Backend& device) {
     grid_to_points<T>(device, {sizes<T>(places, channels), nodes.data<T>(), values ? values->data<T>() : nullptr,
                                moments ? moments->data<T>() : nullptr});
   });
@@ -74,7 +74,7 @@ Tensor scale_gradient(const Tensor& scales, const Tensor& values, const Tensor& 
 /// (B, N, C) belong to the points.
 Tensor place_gradient(const Places& places, const Tensor& nodes, const Tensor& factors) {
   Tensor d_x = Tensor::empty(places.x.shape(), nodes.dtype(), nodes.device());
-  run(places.operation, nodes, [&]<class T>(auto& device) {
+  run(places.operation, nodes, [&]<class T>(const Backend& device) {
     place_slopes<T>(device, {sizes<T>(places, factors.dim(-1)), nodes.data<T>(), factors.data<T>(), d_x.data<T>()});
   });
   return d_x;

@@ -352,8 +352,8 @@ void for_points(Cpu& cpu, const PointsAndGrid<T>& at, const F& f) {
 
 }  // namespace
 
-template <class T, Isa isa>
-void points_to_grid(CpuContext<isa>& cpu, const PointsToGrid<T>& p) {
+template <class T>
+void points_to_grid(Cpu& cpu, const PointsToGrid<T>& p) {
   const GridAxis &rows = p.at.grid.rows(), &columns = p.at.grid.columns();
   const GridTiles tiles(p.at.grid, kTileRows, kTileColumns);
   const SortedPoints points(cpu, p.at, tiles);
@@ -368,13 +368,13 @@ void points_to_grid(CpuContext<isa>& cpu, const PointsToGrid<T>& p) {
   });
 }
 
-template <class T, Isa isa>
-void grid_to_points(CpuContext<isa>& cpu, const GridToPoints<T>& p) {
+template <class T>
+void grid_to_points(Cpu& cpu, const GridToPoints<T>& p) {
   for_points(cpu, p.at, [&](std::int64_t n, double reach, const PointScratch<T>& s) { sum_around(p, n, reach, s); });
 }
 
-template <class T, Isa isa>
-void place_slopes(CpuContext<isa>& cpu, const PlaceSlopes<T>& p) {
+template <class T>
+void place_slopes(Cpu& cpu, const PlaceSlopes<T>& p) {
   for_points(cpu, p.at, [&](std::int64_t n, double reach, const PointScratch<T>& s) { slopes_around(p, n, reach, s); });
 }
 

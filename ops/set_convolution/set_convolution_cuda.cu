@@ -185,22 +185,22 @@ struct SlopesOfPoint {
 
 }  // namespace
 
-template <class T, Gpu gpu>
-void points_to_grid(CudaContext<gpu>& cuda, const PointsToGrid<T>& p) {
+template <class T>
+void points_to_grid(Cuda& cuda, const PointsToGrid<T>& p) {
   const std::int64_t groups = divide_up(p.at.channels, kChannels);
   const PointSorter sorter(cuda, p.at);
   for_each(cuda, "points_to_grid", p.at.batch * p.at.grid.nodes() * groups,
            SumOverPoints<T>{p, sorter.sorted(), groups});
 }
 
-template <class T, Gpu gpu>
-void grid_to_points(CudaContext<gpu>& cuda, const GridToPoints<T>& p) {
+template <class T>
+void grid_to_points(Cuda& cuda, const GridToPoints<T>& p) {
   const std::int64_t groups = divide_up(p.at.channels, kChannels);
   for_each(cuda, "grid_to_points", p.at.batch * p.at.points * groups, SumOverNodes<T>{p, groups});
 }
 
-template <class T, Gpu gpu>
-void place_slopes(CudaContext<gpu>& cuda, const PlaceSlopes<T>& p) {
+template <class T>
+void place_slopes(Cuda& cuda, const PlaceSlopes<T>& p) {
   for_each(cuda, "place_slopes", p.at.batch * p.at.points, SlopesOfPoint<T>{p});
 }
 

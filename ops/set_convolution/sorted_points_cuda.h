@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(kScanThreads) scan_chunks(std::int64_t count, 
   }
 }
 
-void clear_counts(CudaContext<kGpu>& cuda, std::int64_t count, std::int64_t* counts) {
+void clear_counts(Cuda& cuda, std::int64_t count, std::int64_t* counts) {
   for_each(cuda, "clear_tiles", count, [counts] __device__(std::int64_t i) { counts[i] = 0; });
 }
 
@@ -100,7 +100,7 @@ void clear_counts(CudaContext<kGpu>& cuda, std::int64_t count, std::int64_t* cou
 class PointSorter {
  public:
   template <class T>
-  PointSorter(CudaContext<kGpu>& cuda, const PointsAndGrid<T>& p) : sorted_{{p.grid, kTileRows, kTileColumns}} {
+  PointSorter(Cuda& cuda, const PointsAndGrid<T>& p) : sorted_{{p.grid, kTileRows, kTileColumns}} {
     if (p.points <= kFewPoints || sorted_.tiles.count() <= 2) return;
     const std::int64_t chunks = min(kMostChunks, divide_up(p.points, kChunkPoints)),
                        count = sorted_.tiles.count() * chunks;

@@ -20,7 +20,7 @@ template <class T, class Keep>
 }
 
 /// A row without anything but −∞ becomes 0. x and y may be the same row.
-template <class T, Isa isa = kIsa>
+template <class T>
 void softmax_row(const T* x, T* y, std::int64_t width) {
   const auto [shift, sum] = row_sum(x, width, [&](std::int64_t i, Vec<T> e) {
     store_up_to(y + i * kLanesOf<Vec<T>>, e, width - i * kLanesOf<Vec<T>>);
@@ -30,7 +30,7 @@ void softmax_row(const T* x, T* y, std::int64_t width) {
 }
 
 /// d_y and d_x may be the same row.
-template <class T, Isa isa = kIsa>
+template <class T>
 void softmax_row_backward(const T* y, const T* d_y, T* d_x, std::int64_t width) {
   DoubleSum<T> sum;
   for_registers<T>(

@@ -37,8 +37,8 @@ void log_softmax_row_backward(const T* y, const T* d_y, T* d_x, std::int64_t wid
 }
 
 /// Calls body(start of the row) for every row.
-template <class P, Isa isa, class F>
-void for_rows(CpuContext<isa>& cpu, const P& p, F body) {
+template <class P, class F>
+void for_rows(Cpu& cpu, const P& p, F body) {
   cpu.parallel_for(p.rows, 1 + kGrain / (1 + p.width), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) body(row * p.width);
   });
@@ -46,23 +46,23 @@ void for_rows(CpuContext<isa>& cpu, const P& p, F body) {
 
 }  // namespace
 
-template <class T, Isa isa>
-void softmax_forward(CpuContext<isa>& cpu, const SoftmaxForward<T>& p) {
+template <class T>
+void softmax_forward(Cpu& cpu, const SoftmaxForward<T>& p) {
   for_rows(cpu, p, [&p](std::int64_t at) { simd::softmax_row(p.x + at, p.y + at, p.width); });
 }
 
-template <class T, Isa isa>
-void softmax_backward(CpuContext<isa>& cpu, const SoftmaxBackward<T>& p) {
+template <class T>
+void softmax_backward(Cpu& cpu, const SoftmaxBackward<T>& p) {
   for_rows(cpu, p, [&p](std::int64_t at) { simd::softmax_row_backward(p.y + at, p.d_y + at, p.d_x + at, p.width); });
 }
 
-template <class T, Isa isa>
-void log_softmax_forward(CpuContext<isa>& cpu, const SoftmaxForward<T>& p) {
+template <class T>
+void log_softmax_forward(Cpu& cpu, const SoftmaxForward<T>& p) {
   for_rows(cpu, p, [&p](std::int64_t at) { log_softmax_row(p.x + at, p.y + at, p.width); });
 }
 
-template <class T, Isa isa>
-void log_softmax_backward(CpuContext<isa>& cpu, const SoftmaxBackward<T>& p) {
+template <class T>
+void log_softmax_backward(Cpu& cpu, const SoftmaxBackward<T>& p) {
   for_rows(cpu, p, [&p](std::int64_t at) { log_softmax_row_backward(p.y + at, p.d_y + at, p.d_x + at, p.width); });
 }
 

@@ -23,8 +23,8 @@ __device__ ExpSum<T> exp_sum(const RowThreads& threads, const T* x) {
 
 }  // namespace
 
-template <class T, Gpu gpu>
-void softmax_forward(CudaContext<gpu>& cuda, const SoftmaxForward<T>& p) {
+template <class T>
+void softmax_forward(Cuda& cuda, const SoftmaxForward<T>& p) {
   for_rows(cuda, "softmax", p.rows, p.width, [p] __device__(const RowThreads& threads) {
     const T* x = p.x + threads.row * p.width;
     T* y = p.y + threads.row * p.width;
@@ -34,8 +34,8 @@ void softmax_forward(CudaContext<gpu>& cuda, const SoftmaxForward<T>& p) {
   });
 }
 
-template <class T, Gpu gpu>
-void softmax_backward(CudaContext<gpu>& cuda, const SoftmaxBackward<T>& p) {
+template <class T>
+void softmax_backward(Cuda& cuda, const SoftmaxBackward<T>& p) {
   for_rows(cuda, "softmax_backward", p.rows, p.width, [p] __device__(const RowThreads& threads) {
     const std::int64_t at = threads.row * p.width;
     const T *y = p.y + at, *d_y = p.d_y + at;
@@ -47,8 +47,8 @@ void softmax_backward(CudaContext<gpu>& cuda, const SoftmaxBackward<T>& p) {
   });
 }
 
-template <class T, Gpu gpu>
-void log_softmax_forward(CudaContext<gpu>& cuda, const SoftmaxForward<T>& p) {
+template <class T>
+void log_softmax_forward(Cuda& cuda, const SoftmaxForward<T>& p) {
   for_rows(cuda, "log_softmax", p.rows, p.width, [p] __device__(const RowThreads& threads) {
     const T* x = p.x + threads.row * p.width;
     T* y = p.y + threads.row * p.width;
@@ -58,8 +58,8 @@ void log_softmax_forward(CudaContext<gpu>& cuda, const SoftmaxForward<T>& p) {
   });
 }
 
-template <class T, Gpu gpu>
-void log_softmax_backward(CudaContext<gpu>& cuda, const SoftmaxBackward<T>& p) {
+template <class T>
+void log_softmax_backward(Cuda& cuda, const SoftmaxBackward<T>& p) {
   for_rows(cuda, "log_softmax_backward", p.rows, p.width, [p] __device__(const RowThreads& threads) {
     const std::int64_t at = threads.row * p.width;
     const T *y = p.y + at, *d_y = p.d_y + at;

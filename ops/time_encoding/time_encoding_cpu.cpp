@@ -5,8 +5,8 @@
 
 namespace npzoo {
 
-template <class T, Isa isa>
-void event_times(CpuContext<isa>& cpu, const EventTimes<T>& p) {
+template <class T>
+void event_times(Cpu& cpu, const EventTimes<T>& p) {
   cpu.parallel_for(p.batch, 1 + 4096 / (1 + p.events), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t b = begin; b < end; ++b) {
       double time = p.start[b];
@@ -16,8 +16,8 @@ void event_times(CpuContext<isa>& cpu, const EventTimes<T>& p) {
   });
 }
 
-template <class T, Isa isa>
-void time_encoding(CpuContext<isa>& cpu, const TimeEncoding<T>& p) {
+template <class T>
+void time_encoding(Cpu& cpu, const TimeEncoding<T>& p) {
   cpu.parallel_for(p.points, 1 + 256 / (1 + p.width), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t d = 0; d < p.width; ++d) {
       const double period = std::pow(10000.0, static_cast<double>(d / 2 * 2) / static_cast<double>(p.width));

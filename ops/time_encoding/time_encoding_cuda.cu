@@ -6,8 +6,8 @@
 
 namespace npzoo {
 
-template <class T, Gpu gpu>
-void event_times(CudaContext<gpu>& cuda, const EventTimes<T>& p) {
+template <class T>
+void event_times(Cuda& cuda, const EventTimes<T>& p) {
   for_each(cuda, "event_times", p.batch, [p] __device__(std::int64_t b) {
     double time = p.start[b];
     for (std::int64_t i = b * p.events; i < (b + 1) * p.events; ++i)
@@ -15,8 +15,8 @@ void event_times(CudaContext<gpu>& cuda, const EventTimes<T>& p) {
   });
 }
 
-template <class T, Gpu gpu>
-void time_encoding(CudaContext<gpu>& cuda, const TimeEncoding<T>& p) {
+template <class T>
+void time_encoding(Cuda& cuda, const TimeEncoding<T>& p) {
   for_each(cuda, "time_encoding", p.points * p.width, [p] __device__(std::int64_t i) {
     const std::int64_t d = i % p.width;
     const double period = pow(10000.0, static_cast<double>(d / 2 * 2) / static_cast<double>(p.width)),

@@ -16,13 +16,13 @@ Tensor top_softmax(const Tensor& x, const Tensor& by, std::int64_t k) {
   check(k >= 0, "[top_softmax] k is {}, expected at least 0", k);
   const std::int64_t chosen = std::min(k, x.dim(-1));
   Tensor y = Tensor::empty_like(x);
-  run("top_softmax", x, [&]<class T>(auto& device) {
+  run("top_softmax", x, [&]<class T>(const Backend& device) {
     top_softmax_forward<T>(device, {x.shape().rows(), x.dim(-1), chosen, x.data<T>(), by.data<T>(), y.data<T>()});
   });
   const Tensor saved_y = y;
   record("top_softmax", y, {x}, [x = x.symbol(), saved_y](const Tensor& d_y, Grads& grads) {
     Tensor d_x = Tensor::empty_like(x);
-    run("top_softmax", d_y, [&]<class T>(auto& device) {
+    run("top_softmax", d_y, [&]<class T>(const Backend& device) {
       softmax_backward<T>(device, {x.shape().rows(), x.dim(-1), saved_y.data<T>(), d_y.data<T>(), d_x.data<T>()});
     });
     grads.add(x, std::move(d_x));

@@ -21,8 +21,8 @@ std::int64_t next_greatest(const T* by, std::int64_t width, std::int64_t last) {
 
 }  // namespace
 
-template <class T, Isa isa>
-void top_softmax_forward(CpuContext<isa>& cpu, const TopSoftmaxForward<T>& p) {
+template <class T>
+void top_softmax_forward(Cpu& cpu, const TopSoftmaxForward<T>& p) {
   cpu.parallel_for(p.rows, 1 + 4096 / (1 + p.width * (1 + p.k)), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
       const T *x = p.x + row * p.width, *by = p.by + row * p.width;

@@ -15,8 +15,8 @@ __device__ bool among_greatest(const T* by, std::int64_t width, std::int64_t k, 
 
 }  // namespace
 
-template <class T, Gpu gpu>
-void top_softmax_forward(CudaContext<gpu>& cuda, const TopSoftmaxForward<T>& p) {
+template <class T>
+void top_softmax_forward(Cuda& cuda, const TopSoftmaxForward<T>& p) {
   for_rows(cuda, "top_softmax", p.rows, p.width, [p] __device__(const RowThreads& threads) {
     const T *x = p.x + threads.row * p.width, *by = p.by + threads.row * p.width;
     T* y = p.y + threads.row * p.width;

@@ -62,8 +62,8 @@ FakeCuFft fake_cufft() { return {}; }
 
 }  // namespace
 
-template <class T, Gpu gpu>
-void fourier_on_fake(CudaContext<gpu>& cuda, const RealFourier<T>& p);
+template <class T>
+void fourier_on_fake(CudaContext<Gpu::nvidia>& cuda, const RealFourier<T>& p);
 
 }  // namespace npzoo
 

@@ -35,8 +35,10 @@ void epilogue_on_host(CudaContext<Gpu::nvidia>&, const Epilogue<T>& p) {
 
 }  // namespace
 
-template <class T, Gpu gpu>
-void gemm_on_fake(CudaContext<gpu>& cuda, const BatchedGemm<T>& p);
+template <class T>
+void gemm_on_fake(CudaContext<Gpu::nvidia>& cuda, const BatchedGemm<T>& p);
+template <class T>
+void one_gemm_on_fake(CudaContext<Gpu::nvidia>& cuda, const Gemm<T>& p);
 
 }  // namespace npzoo
 
@@ -44,11 +46,13 @@ void gemm_on_fake(CudaContext<gpu>& cuda, const BatchedGemm<T>& p);
 #define cublas fake_cublas
 #define apply_epilogue epilogue_on_host
 #define batched_gemm gemm_on_fake
+#define gemm one_gemm_on_fake
 #include "npzoo/engine/cuda/gemm_nvidia.cpp"
 #undef cublas_lt
 #undef cublas
 #undef apply_epilogue
 #undef batched_gemm
+#undef gemm
 
 namespace npzoo {
 
@@ -87,7 +91,7 @@ void compare(Shape3 s, bool a_by_columns, bool b_by_columns, bool bias, bool acc
                     .activation = activation}};
   CudaContext<Gpu::nvidia> cuda;
   gemm_on_fake(cuda, p);
-  with_cpu([&](auto& cpu) {
+  with_cpu([&](const Backend& cpu) {
     for (std::int64_t i = 0; i < kBatch; ++i) {
       Gemm<T> one = p.one;
       one.a += i * p.a_step, one.b += i * p.b_step, one.c = expected.data<T>() + i * p.c_step;

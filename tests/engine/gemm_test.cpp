@@ -65,7 +65,7 @@ struct Case {
 
   std::vector<T> product(bool serial) const {
     std::vector<T> out = c;
-    with_cpu([&](auto& cpu) { serial ? gemm_serial(cpu, arguments(out)) : gemm(cpu, arguments(out)); });
+    with_cpu([&](const Backend& cpu) { serial ? gemm_serial(cpu, arguments(out)) : gemm(cpu, arguments(out)); });
     return out;
   }
 

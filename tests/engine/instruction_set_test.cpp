@@ -52,12 +52,14 @@ TEST_CASE("peak: the loops count their operations exactly") {
   const int lanes = active_isa() == Isa::avx512 ? 16 : active_isa() == Isa::avx2 ? 8 : 4;
   const int chains = active_isa() == Isa::avx512 ? 24 : 12;
   std::vector<float> sums(3), a(1000), b(1000, 1), c(1000, 2);
-  with_cpu([&](auto& cpu) {
+  double done = 0;
+  with_cpu([&](const Backend& cpu) {
     // A multiplication and an addition for each lane of each chain in each round.
-    CHECK(run_fma_chains(cpu, {.chunks = 3, .rounds = 50, .factor = 0.5f, .summand = 1, .sums = sums.data()}) ==
-          3.0 * 50 * chains * lanes * 2);
-    CHECK(run_triad(cpu, {.n = 1000, .factor = 0.5f, .b = b.data(), .c = c.data(), .a = a.data()}) ==
-          3.0 * sizeof(float) * (1000 / lanes * lanes));
+    run_fma_chains<float>(
+        cpu, {.chunks = 3, .rounds = 50, .factor = 0.5f, .summand = 1, .sums = sums.data(), .done = &done});
+    CHECK(done == 3.0 * 50 * chains * lanes * 2);
+    run_triad<float>(cpu, {.n = 1000, .factor = 0.5f, .b = b.data(), .c = c.data(), .a = a.data(), .done = &done});
+    CHECK(done == 3.0 * sizeof(float) * (1000 / lanes * lanes));
   });
   for (const float sum : sums) CHECK(sum == doctest::Approx(2.0 * lanes * chains));  // x = x / 2 + 1 ends at 2
   CHECK(a[0] == 2);
@@ -90,7 +92,7 @@ TEST_CASE("gemm: the slices of a sum are added in their order") {
                           .b_col = 1,
                           .c = c.data(),
                           .c_row = kN};
-  with_cpu([&](auto& cpu) {
+  with_cpu([&](const Backend& cpu) {
     for (const int threads : {1, 3}) {
       const ThreadCount count(threads);
       gemm(cpu, whole);

@@ -67,12 +67,12 @@ Update<T> arguments(const Stretches<T>& stretches, const StepScalars& scalars, c
 
 template <class T>
 void run_update(const AdamUpdate<T>& update) {
-  with_cpu([&](auto& cpu) { adam_update(cpu, update); });
+  with_cpu([&](const Backend& cpu) { adam_update(cpu, update); });
 }
 
 template <class T>
 void run_update(const YogiUpdate<T>& update) {
-  with_cpu([&](auto& cpu) { yogi_update(cpu, update); });
+  with_cpu([&](const Backend& cpu) { yogi_update(cpu, update); });
 }
 
 /// One update by a gradient that is the sum of `parts`.

@@ -32,8 +32,13 @@ struct LaneProbe {
 
 NPZOO_CPU_KERNEL(probe_lanes, LaneProbe);
 
-/// Registers that `bytes` fill, by an inline function that the objects of all instruction sets define.
-template <Isa isa>
-std::int64_t registers_for(CpuContext<isa>& cpu, std::int64_t bytes);
+/// Counts registers that `bytes` fill, by an inline function that the objects of all instruction sets define.
+template <class T>
+struct RegisterProbe {
+  std::int64_t bytes;
+  std::int64_t* registers;
+};
+
+NPZOO_CPU_KERNEL(count_registers, RegisterProbe);
 
 }  // namespace npzoo

@@ -20,8 +20,8 @@ void map(const Probe<T>& p, F f) {
 
 }  // namespace
 
-template <class T, Isa isa>
-void probe(CpuContext<isa>&, const Probe<T>& p) {
+template <class T>
+void probe(Cpu&, const Probe<T>& p) {
   switch (p.function) {
     case Function::exp: return map(p, [](Vec<T> x) { return exp(x); });
     case Function::expm1: return map(p, [](Vec<T> x) { return expm1(x); });
@@ -36,8 +36,8 @@ void probe(CpuContext<isa>&, const Probe<T>& p) {
   }
 }
 
-template <class T, Isa isa>
-void probe_lanes(CpuContext<isa>&, const LaneProbe<T>& p) {
+template <class T>
+void probe_lanes(Cpu&, const LaneProbe<T>& p) {
   constexpr int kLanes = Simd<T>::kLanes;
   *p.lanes = kLanes;
   Vec<T> x[kLanes];
@@ -51,13 +51,13 @@ void probe_lanes(CpuContext<isa>&, const LaneProbe<T>& p) {
   for (int i = 0; i < kLanes; ++i) store(p.transposed + i * kLanes, x[i]);
 }
 
-template <Isa isa>
-std::int64_t registers_for(CpuContext<isa>&, std::int64_t bytes) {
-  return shared_by_name(bytes);
+template <class T>
+void count_registers(Cpu&, const RegisterProbe<T>& p) {
+  *p.registers = shared_by_name(p.bytes);
 }
 
 NPZOO_INSTANTIATE(probe, Probe);
 NPZOO_INSTANTIATE(probe_lanes, LaneProbe);
-template std::int64_t registers_for(CpuContext<kIsa>&, std::int64_t);
+NPZOO_INSTANTIATE(count_registers, RegisterProbe);
 
 }  // namespace npzoo

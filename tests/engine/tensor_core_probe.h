@@ -19,7 +19,7 @@ struct TensorCoreProbe {
   float* finite;  // the rounded ones, 0 for those that are not finite
 };
 
-template <Gpu gpu>
-void probe_tensor_cores(CudaContext<gpu>& cuda, const TensorCoreProbe& p);
+void probe_tensor_cores(CudaContext<Gpu::nvidia>& cuda, const TensorCoreProbe& p);
+void probe_tensor_cores(CudaContext<Gpu::emulated>& cuda, const TensorCoreProbe& p);
 
 }  // namespace npzoo

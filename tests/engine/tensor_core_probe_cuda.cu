@@ -56,12 +56,9 @@ __global__ void probe_kernel(TensorCoreProbe p) {
 
 }  // namespace
 
-template <Gpu gpu>
-void probe_tensor_cores(CudaContext<gpu>& cuda, const TensorCoreProbe& p) {
+void probe_tensor_cores(Cuda& cuda, const TensorCoreProbe& p) {
   constexpr std::size_t kShared = 3 * 16 * 20 * sizeof(float);
   launch(cuda, "probe", p.bf16 ? probe_kernel<Bf16> : probe_kernel<Tf32>, 1, kWarp, kShared, p);
 }
-
-template void probe_tensor_cores(CudaContext<kGpu>&, const TensorCoreProbe&);
 
 }  // namespace npzoo

@@ -37,8 +37,10 @@ Found probe(bool bf16, const Tensor& matrices, const Tensor& x) {
   Tensor roundings = Tensor::empty({2, 64}, DType::float32, Device::cuda);
   const auto* m = in.data<float>();
   auto *p = products.data<float>(), *r = roundings.data<float>();
-  with_cuda([&](auto& cuda) {
-    probe_tensor_cores(cuda, {bf16, m, m + 256, m + 512, p, p + 256, numbers.data<float>(), r, r + 64});
+  with_cuda([&](const Backend& backend) {
+    backend.with_cuda_context([&](auto& cuda) {
+      probe_tensor_cores(cuda, {bf16, m, m + 256, m + 512, p, p + 256, numbers.data<float>(), r, r + 64});
+    });
   });
   const std::vector<double> of = doubles(products.to(Device::cpu)), rs = doubles(roundings.to(Device::cpu));
   return {{of.begin(), of.begin() + 256},

@@ -138,7 +138,7 @@ TEST_CASE("field likelihood: values are whitened by the conditional of a Gaussia
   std::vector<double> x(2 * kPoints * kLanes), y(kPoints * kLanes), white(4 * kLanes), log_std(kLanes);
   for (double& v : x) v = random.uniform();
   for (double& v : y) v = random.normal();
-  with_cpu([&](auto& cpu) {
+  with_cpu([&](const Backend& cpu) {
     vecchia_whiten<double>(cpu, {.groups = 1,
                                  .points = kPoints,
                                  .x = x.data(),

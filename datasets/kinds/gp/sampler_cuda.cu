@@ -175,7 +175,7 @@ Buffer doubles(std::int64_t count) { return Buffer(static_cast<std::size_t>(coun
 double* elements(const Buffer& buffer) { return reinterpret_cast<double*>(buffer.data()); }
 
 template <class T>
-void draw(CudaContext<kGpu>& cuda, const GpTasks<T>& p) {
+void draw(Cuda& cuda, const GpTasks<T>& p) {
   const std::int64_t factors = p.shared ? 1 : p.batch, size = divide_up(p.points, kPanel) * kPanel;
   const std::int64_t coordinates = factors * p.points * p.dims, values = p.batch * p.points;
   const std::int64_t per_task = p.points * p.dims;
@@ -193,8 +193,8 @@ void draw(CudaContext<kGpu>& cuda, const GpTasks<T>& p) {
            [p, w] __device__(std::int64_t i) { fill_covariance(p, w, i); });
   const std::int64_t threads = min(std::int64_t{kMostThreads}, divide_up(size, kWarp) * kWarp);
   if (size > 0)
-    launch(cuda, "gp_factorise", factorise, factors, static_cast<int>(threads),
-           kPanel * kPanel * sizeof(double), size, w.l);
+    launch(cuda, "gp_factorise", factorise, factors, static_cast<int>(threads), kPanel * kPanel * sizeof(double), size,
+           w.l);
   for_each(cuda, "gp_multiply", values, [p, w] __device__(std::int64_t i) { w.f[i] = multiply(p, w, i); });
   for_each(cuda, "gp_observe", p.batch * (p.context + p.targets),
            [p, w] __device__(std::int64_t i) { observe(p, w, i); });
@@ -202,8 +202,8 @@ void draw(CudaContext<kGpu>& cuda, const GpTasks<T>& p) {
 
 }  // namespace
 
-template <class T, Gpu gpu>
-void draw_gp_tasks(CudaContext<gpu>& cuda, const GpTasks<T>& p) {
+template <class T>
+void draw_gp_tasks(Cuda& cuda, const GpTasks<T>& p) {
   draw(cuda, p);
 }
 

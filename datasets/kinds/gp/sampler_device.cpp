@@ -48,7 +48,7 @@ GpBatch draw_on_device(const GpDistribution& d, const GpCounts& counts, Random& 
             Tensor::empty({batch, nt, d.dims}, dtype, Device::cuda),
             Tensor::empty({batch, nt, 1}, dtype, Device::cuda),
             {}};
-  run_on_cuda("gp", task.xt, [&]<class T>(auto& cuda) {
+  run_on_cuda("gp", task.xt, [&]<class T>(const Backend& cuda) {
     draw_gp_tasks<T>(cuda, {.seed = random.state().seed,
                             .stream = random.state().stream,
                             .batch = batch,

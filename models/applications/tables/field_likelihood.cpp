@@ -153,7 +153,7 @@ FieldLikelihood::Value FieldLikelihood::evaluate(const FieldKernel& kernel) cons
   constexpr std::size_t kLanes = kVecchiaLanes;
   std::vector<double> white(static_cast<std::size_t>(groups_) * 4 * kLanes),
       log_std(static_cast<std::size_t>(groups_) * kLanes);
-  with_cpu([&](auto& cpu) {
+  with_cpu([&](const Backend& cpu) {
     vecchia_whiten<double>(cpu, {.groups = groups_,
                                  .points = kNeighbours + 1,
                                  .x = x_.data(),

@@ -56,8 +56,8 @@ void whiten(const VecchiaWhiten<T>& p, std::int64_t group, std::int64_t lane, Ve
 
 }  // namespace
 
-template <class T, Isa isa>
-void vecchia_whiten(CpuContext<isa>& cpu, const VecchiaWhiten<T>& p) {
+template <class T>
+void vecchia_whiten(Cpu& cpu, const VecchiaWhiten<T>& p) {
   constexpr std::int64_t kLanes = Simd<T>::kLanes;
   cpu.parallel_for(p.groups, 8, [&](std::int64_t begin, std::int64_t end) {
     Buffer work(static_cast<std::size_t>(registers(p.points)) * sizeof(Vec<T>));
