@@ -11,6 +11,7 @@ TOKEN = re.compile(rb"""(?P<comment>//(?:\\\n|[^\n])*|/\*.*?\*/)
                        |R"(?P<mark>[^()\\\s]{0,16})\(.*?\)(?P=mark)"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+'
                        |\b[0-9](?:'?[0-9A-Za-z_.])*""", re.DOTALL | re.VERBOSE)
 INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
+SUFFIXES = ("_cuda.cu", "_kernels.cpp")
 LIBRARY = ("engine", "ops", "datasets", "models")  # folders that `#include` finds below npzoo/
 STATUSES = ("passed", "failed", "skipped")
 REQUIRED = ("test_engine", "test_ops")  # the checks that run every kernel
@@ -28,7 +29,7 @@ def file_of(name, root):
 
 def kernel_sources(root=ROOT):
     """Names, sorted; none of build folders."""
-    found = (path.relative_to(root) for path in root.rglob("*_cuda.cu"))
+    found = (path.relative_to(root) for path in root.rglob("*_*.c*") if path.name.endswith(SUFFIXES))
     return sorted(name_of(path) for path in found if not path.parts[0].startswith(("build", ".")))
 
 
@@ -91,8 +92,8 @@ def problem_of(record):
     if not isinstance(sources, dict) or not sources:
         return "'sources' names no kernel source"
     for source, digest in sources.items():
-        if not source.endswith("_cuda.cu") or not isinstance(digest, str) or not SHA256.fullmatch(digest):
-            return f"source {source!r} has {digest!r}, expected a *_cuda.cu and its SHA-256"
+        if not source.endswith(SUFFIXES) or not isinstance(digest, str) or not SHA256.fullmatch(digest):
+            return f"source {source!r} has {digest!r}, expected a *_cuda.cu or *_kernels.cpp and its SHA-256"
     return None
 
 

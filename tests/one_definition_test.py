@@ -55,7 +55,7 @@ def file_of(name, root):
 
 def host_headers(root):
     """The headers that host code includes, but for those of the Python module, which need nanobind."""
-    waiting = [path for path in all_sources(root) if path.suffix == ".cpp" and not path.name.endswith("_cpu.cpp") and
+    waiting = [path for path in all_sources(root) if path.suffix == ".cpp" and not path.name.endswith(("_cpu.cpp", "_kernels.cpp")) and
                not re.search("emulat|nvidia|cublas|cufft", path.name) and path.relative_to(root).parts[0] not in ("python", "tests", "perf")]
     found = {}
     while waiting:

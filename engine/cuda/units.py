@@ -37,7 +37,7 @@ def main() -> None:
     shared: list[tuple[list[str], list[set[tuple[str, str]]]]] = [([], []) for _ in range(UNITS)]
     for source in sources:
         if len((root / source).read_text().splitlines()) >= SHORT:
-            print(source.replace('/', '_').removesuffix('.cu'), source)
+            print(source.replace('/', '_').removesuffix('.cu').removesuffix('.cpp'), source)
             continue
         names = definitions(root, source, set())
         free = [unit for unit in shared if all(fit(names, others) for others in unit[1])]
