@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "npzoo/datasets/series/floor_divide.h"
+#include "npzoo/datasets/series/season_places.h"
 
 namespace npzoo {
 
@@ -103,18 +104,32 @@ Occurrences occurrences(std::span<const std::int64_t> numbers, std::int64_t step
   return o;
 }
 
+constexpr std::int64_t kWeeks = 2, kDays = 7;  // chances of a step to occur that show that it is closed
+
+/// Whether the steps of a week that were not seen are Saturday, Sunday and, of the other days, the same hours.
+bool are_weekend_and_nights(const Occurrences& o) {
+  const auto size = static_cast<std::int64_t>(o.seen.size()), day = size / kDays;
+  if (size % kDays != 0) return false;
+  for (std::int64_t hour = 0; hour < day; ++hour) {
+    std::int64_t chances = 0, seen_days = 0;
+    for (std::int64_t d = 0; d < kDays; ++d) {
+      const auto at = static_cast<std::size_t>(d * day + hour);
+      if (d < 5) chances += o.chances[at], seen_days += o.seen[at] > 0;
+      if (d >= 5 && (o.seen[at] > 0 || o.chances[at] == 0)) return false;
+    }
+    if (seen_days != 5 && (seen_days != 0 || chances < kDays)) return false;
+  }
+  return true;
+}
+
 /// Whether the steps that were not seen are closed, and not missing by chance.
 bool are_closed(const Occurrences& o, double cycle) {
-  constexpr double kFilled = 0.75, kByChance = 0.05;
-  constexpr std::int64_t kWeeks = 2, kDays = 7;
+  constexpr double kFilled = 0.75;
   const auto size = static_cast<std::int64_t>(o.seen.size());
   double rows = 0, places = 0, closed = 0;
-  bool weekend = cycle == kWeekOfDays;
   std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
   for (std::int64_t i = 0; i < size; ++i) {
     const auto s = static_cast<std::size_t>(i);
-    const bool in_weekend = 7 * i >= 5 * size;
-    weekend = weekend && in_weekend == (o.seen[s] == 0);
     if (o.seen[s] == 0) {
       ++closed;
       fewest = std::min(fewest, o.chances[s]);
@@ -125,10 +140,10 @@ bool are_closed(const Occurrences& o, double cycle) {
   }
   constexpr double kFewestRows = 10;
   if (closed == 0 || rows < kFewestRows || rows < kFilled * places) return false;
-  if (weekend) return fewest >= 1;
+  if (cycle == kWeekOfDays && are_weekend_and_nights(o)) return true;
   const double missing = 1 - rows / places;
   return fewest >= (cycle == kWeekOfDays ? kWeeks : kDays) &&
-         static_cast<double>(size) * std::pow(missing, static_cast<double>(fewest)) < kByChance;
+         !empty_by_chance(closed, static_cast<double>(size) * std::pow(missing, static_cast<double>(fewest)));
 }
 
 }  // namespace
@@ -166,7 +181,8 @@ std::optional<std::int64_t> OpenTimes::open_in_day() const {
                                                                                          : std::nullopt;
 }
 
-std::optional<OpenTimes> find_open_times(std::span<const double> times, const EqualSteps& steps, std::int64_t epoch) {
+std::optional<OpenTimes> find_open_times(std::span<const double> times, std::span<const double> rows,
+                                         const EqualSteps& steps, std::int64_t epoch) {
   constexpr double kMostSteps = 2016;  // of a week: five minutes
   for (const double cycle : {kWeekOfDays, 1.0}) {
     const double of_cycle = cycle / steps.step;
@@ -176,9 +192,15 @@ std::optional<OpenTimes> find_open_times(std::span<const double> times, const Eq
     const double monday = static_cast<double>(kMonday - epoch);
     found.origin = steps.origin - cycle * std::floor((steps.origin - monday) / cycle);
     found.origin -= found.step * std::floor((found.origin - monday) / found.step + kOnGrid);
-    std::vector<std::int64_t> numbers;
-    for (const double t : times) numbers.push_back(std::llround((t - found.origin) / found.step));
-    const Occurrences o = occurrences(numbers, std::llround(of_cycle));
+    const auto occurrences_of = [&](std::span<const double> some) {
+      std::vector<std::int64_t> numbers;
+      for (const double t : some) numbers.push_back(std::llround((t - found.origin) / found.step));
+      return occurrences(numbers, std::llround(of_cycle));
+    };
+    const Occurrences values = occurrences_of(times);
+    Occurrences o = occurrences_of(rows);
+    for (std::size_t i = 0; i < o.seen.size(); ++i)  // single rows at a closed time are questions
+      if (values.seen[i] == 0 && 2 * o.seen[i] < o.chances[i]) o.seen[i] = 0;
     if (!are_closed(o, cycle)) continue;
     for (std::size_t i = 0; i < o.seen.size(); ++i)
       if (o.seen[i] > 0) found.open.push_back(static_cast<std::int64_t>(i));

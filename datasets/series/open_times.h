@@ -40,7 +40,9 @@ struct OpenTimes {
 
 /// Finds the open times of ascending times (days since `epoch`) that are near `steps`. None if all steps of a week
 /// occur, if steps are missing so often that others may be missing by chance, or if a step had few chances to occur:
-/// two in a week, seven in a day. Saturdays and Sundays need one.
-std::optional<OpenTimes> find_open_times(std::span<const double> times, const EqualSteps& steps, std::int64_t epoch);
+/// two in a week, seven in a day. Saturdays and Sundays need one. `rows` are all times at which a value was to be
+/// measured, from the first of `times` to the last one: a step at which most cycles have a row is open.
+std::optional<OpenTimes> find_open_times(std::span<const double> times, std::span<const double> rows,
+                                         const EqualSteps& steps, std::int64_t epoch);
 
 }  // namespace npzoo

@@ -47,7 +47,7 @@ class SeriesTrend {
  private:
   /// Sums over the whitened values of a fit.
   struct Sums {
-    double squares = 0, count = 0;
+    double squares = 0, count = 0, ridge = 0;
   };
   void take_solution(std::vector<double> normal, const std::vector<double>& right, const Sums& of, std::size_t steps);
 

@@ -143,7 +143,8 @@ std::string SeriesCalendar::description() const {
                     rule_);
 }
 
-std::optional<PlacedTimes> place_on_calendar(std::span<const double> times, const ColumnForm& form) {
+std::optional<PlacedTimes> place_on_calendar(std::span<const double> times, const ColumnForm& form,
+                                             std::span<const double> rows) {
   if (times.size() < 2) return {};
   const bool dates = form.kind == ColumnForm::Kind::time;
   std::optional<EqualSteps> equal = find_equal_steps(times, dates);
@@ -156,7 +157,7 @@ std::optional<PlacedTimes> place_on_calendar(std::span<const double> times, cons
   const auto take_better = [&best](std::optional<PlacedTimes> other) {
     if (other && (!best || other->moved <= best->moved)) best = std::move(other);
   };
-  if (best) take_better(fits(find_open_times(times, *equal, form.epoch)));
+  if (best) take_better(fits(find_open_times(times, rows.empty() ? times : rows, *equal, form.epoch)));
   take_better(fits(find_year_step(times, form.epoch)));
   take_better(fits(find_calendar_step(times, form.epoch)));
   return best;

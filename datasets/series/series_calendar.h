@@ -59,8 +59,10 @@ struct PlacedTimes {
 
 /// Finds the steps of ascending, different times: of months, dekads or years by the calendar, of open times such as
 /// business days, or equal ones. Every time has a step of its own, within 0.4 steps of it and within
-/// 0.15 in the root of the mean square. None if there are no
-/// such steps, if places would outnumber times by more than 10 to 1, and for fewer than two times.
-std::optional<PlacedTimes> place_on_calendar(std::span<const double> times, const ColumnForm& form);
+/// 0.15 in the root of the mean square. `rows` are the times between the first and the last one at which a value was to
+/// be measured, so that a missing value closes no time; ascending; empty: `times`. None if there are no such steps, if
+/// places would outnumber times by more than 10 to 1, and for fewer than two times.
+std::optional<PlacedTimes> place_on_calendar(std::span<const double> times, const ColumnForm& form,
+                                             std::span<const double> rows = {});
 
 }  // namespace npzoo

@@ -3,6 +3,7 @@
 #include <numbers>
 
 #include "npzoo/datasets/series/season.h"
+#include "npzoo/datasets/series/season_places.h"
 #include "npzoo/datasets/series/wave.h"
 #include "npzoo/datasets/symmetric_factor.h"
 
@@ -24,6 +25,22 @@ double lag_one(std::span<const double> y) {
   }
   constexpr double kMost = 0.99;
   return pairs > 2 && squares > 0 ? std::clamp(both / pairs / (squares / known), 0.0, kMost) : 0;
+}
+
+/// The variance of noise over that of the values, from the changes of a period; 1 if there are none.
+double noise_share(std::span<const double> y, std::size_t period) {
+  constexpr double kLeast = 1e-3;
+  const double middle = mean_of_known(y);
+  double changes = 0, pairs = 0, squares = 0, known = 0;
+  for (std::size_t t = 0; t < y.size(); ++t) {
+    if (std::isnan(y[t])) continue;
+    squares += (y[t] - middle) * (y[t] - middle);
+    ++known;
+    if (t < period || std::isnan(y[t - period])) continue;
+    changes += (y[t] - y[t - period]) * (y[t] - y[t - period]) / 2;
+    ++pairs;
+  }
+  return pairs > 0 && squares > 0 ? std::clamp(changes / pairs / (squares / known), kLeast, 1.0) : 1;
 }
 
 /// Solves A z = b for a symmetric A (k, k) in place and returns the diagonal of its inverse. Columns without a pivot
@@ -159,9 +176,16 @@ SeriesTrend::SeriesTrend(std::span<const double> y, std::span<const double> peri
     return lag_one(left);
   };
   const double middle = mean_of_known(y);
+  // Waves have a prior with the variance of the values, which decides where the season has no value.
+  double ridge = 0;
+  for (const double period : ascending)
+    if (2 * period <= static_cast<double>(y.size()) && period >= 2 && SeasonPlaces(y, period).any_closed())
+      ridge = std::max(ridge, noise_share(y, static_cast<std::size_t>(std::llround(period))));
   const auto fit = [&](double correlation) {
-    const NormalEquations normal = normal_equations(basis, y, middle, correlation);
-    take_solution(normal.matrix, normal.right, {.squares = normal.squares, .count = normal.count}, y.size());
+    NormalEquations normal = normal_equations(basis, y, middle, correlation);
+    for (std::size_t i = 2; i < basis.columns(); ++i) normal.matrix[i * basis.columns() + i] += ridge;
+    take_solution(normal.matrix, normal.right, {.squares = normal.squares, .count = normal.count, .ridge = ridge},
+                  y.size());
     level_ += middle;
   };
   fit(0);
@@ -197,6 +221,15 @@ void SeriesTrend::take_solution(std::vector<double> normal, const std::vector<do
   slope_variance_ = raw_variance * (0.5 + 0.5 * kept);
   season_variance_ = 0;
   degrees_ = 0;
+  if (of.ridge > 0) {  // waves are sure where there are values, and together alone
+    for (std::size_t j = 0; j < waves_.size(); ++j) {
+      waves_[j].cosine = solution[2 + 2 * j];
+      waves_[j].sine = solution[3 + 2 * j];
+      degrees_ += 2 - of.ridge * (inverse[2 + 2 * j] + inverse[3 + 2 * j]);
+    }
+    season_variance_ = noise * std::min(1.0, degrees_ / of.count);
+    return;
+  }
   for (std::size_t j = 0; j < waves_.size(); ++j) {
     SeasonWave& w = waves_[j];
     const double c = solution[2 + 2 * j], s = solution[3 + 2 * j];

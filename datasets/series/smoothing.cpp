@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "npzoo/datasets/series/baselines.h"
+#include "npzoo/datasets/series/season_places.h"
 #include "npzoo/engine/optim/nelder_mead.h"
 
 namespace npzoo {
@@ -180,18 +181,6 @@ std::vector<double> ExponentialSmoothing::path_errors(const GaussianPath& foreca
   return errors;
 }
 
-namespace {
-
-/// Whether each place of a season has a known value: nothing holds a place without one.
-bool sees_season(std::span<const double> y, std::int64_t period) {
-  std::vector<bool> seen(static_cast<std::size_t>(period), false);
-  for (std::size_t t = 0; t < y.size(); ++t)
-    if (!std::isnan(y[t])) seen[t % seen.size()] = true;
-  return std::ranges::find(seen, false) == seen.end();
-}
-
-}  // namespace
-
 AveragedSmoothing::AveragedSmoothing(std::span<const double> y, std::int64_t period, double spent, bool positive) {
   using Trend = ExponentialSmoothing::Trend;
   constexpr std::int64_t kLongestSeason = 60;
@@ -201,7 +190,8 @@ AveragedSmoothing::AveragedSmoothing(std::span<const double> y, std::int64_t per
     for (const bool relative : {false, true})
       for (const std::int64_t season : {std::int64_t{1}, period}) {
         if (relative && !positive) continue;
-        if (season > kLongestSeason || !sees_season(y, season)) continue;
+        // Nothing holds a place of the season without a value.
+        if (season > kLongestSeason || SeasonPlaces(y, static_cast<double>(season)).any_empty()) continue;
         forms_.emplace_back(y, ExponentialSmoothing::Form{trend, season, relative}, spent);
         best = std::min(best, forms_.back().criterion());
         if (period == 1) break;

@@ -2,14 +2,15 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
 
 #include "npzoo/datasets/series/following_times.h"
+#include "npzoo/datasets/series/season_places.h"
 #include "npzoo/datasets/series/smoothing.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/random.h"
@@ -193,4 +194,44 @@ TEST_CASE("following_times keeps month ends, leap days and weekends") {
   const std::vector<double> numbers{3, 1, 2};
   CHECK(following_times(numbers, {}, 2) == std::vector<double>{4, 5});
   CHECK_THROWS_AS(following_times(std::vector<double>{1, 1}, {}, 1), Error);
+}
+
+TEST_CASE("SeriesTrend stays near the values where a season has places without any") {
+  // Eight hours on five days a week: 128 of the 168 places never have a value.
+  std::vector<double> y;
+  Random random(3);
+  for (int t = 0; t < 5 * 168; ++t) {
+    const bool open = t % 168 < 120 && t % 24 >= 9 && t % 24 < 17 && t % 97 != 0;
+    y.push_back(open ? 20 + 3 * std::sin(2 * std::numbers::pi * (t % 24) / 24) + 0.3 * random.normal()
+                     : std::numeric_limits<double>::quiet_NaN());
+  }
+  const SeriesTrend trend(y, std::vector<double>{24, 168});
+  double most = 0, seen = 0;
+  for (int t = 0; t < 168; ++t) {
+    most = std::max(most, std::abs(trend.season(t)));
+    const double of_noon = trend.season(12 + 24 * (t / 24 % 5)) - trend.season(9 + 24 * (t / 24 % 5));
+    seen = std::max(seen, std::abs(of_noon - 3 * (std::sin(std::numbers::pi) - std::sin(0.75 * std::numbers::pi))));
+  }
+  CHECK(most < 30);  // more than 1e6 if nothing holds the season
+  CHECK(seen < 0.6);
+  CHECK(trend.season_variance() < 9);
+}
+
+TEST_CASE("SeasonPlaces tells places that never have a value from those that miss one by chance") {
+  constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
+  std::vector<double> school(156, 1), scattered(504, 1);
+  for (std::size_t t = 0; t < school.size(); ++t)
+    if (t % 52 >= 26 && t % 52 < 35) school[t] = kMissing;
+  Random random(2);
+  for (double& v : scattered)
+    if (random.uniform() < 0.05) v = kMissing;
+  for (const std::size_t t : {10, 178, 346}) scattered[t] = kMissing;
+  const SeasonPlaces weeks(school, 52), hours(scattered, 168), full(std::vector<double>(30, 1.0), 7);
+  CHECK(weeks.any_empty());
+  CHECK(weeks.never_has_value(156 + 30));
+  CHECK_FALSE(weeks.never_has_value(156 + 20));
+  CHECK(hours.any_empty());
+  CHECK_FALSE(hours.never_has_value(504 + 10));
+  CHECK_FALSE(full.any_empty());
+  CHECK_FALSE(full.never_has_value(33));
 }

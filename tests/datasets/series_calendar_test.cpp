@@ -115,6 +115,35 @@ TEST_CASE("calendar: a step that may be missing by chance is not closed") {
   CHECK(place_on_calendar(one_week, kMonday)->calendar.description() != "1 hour, 102 of the 168 in a week");
 }
 
+TEST_CASE("calendar: one weekend shows office hours of two weeks") {
+  const auto office = [](int weekday, int hour) { return weekday < 5 && hour >= 8 && hour < 18; };
+  const auto placed = place_on_calendar(open_hours(12, office), kMonday);
+  CHECK(placed->calendar.description() == "1 hour, 50 of the 168 in a week");
+  CHECK(placed->calendar.form().text(placed->calendar.time(100)) == "2024-01-15T08:00:00");
+  const auto four_days = open_hours(12, [&](int weekday, int hour) { return weekday != 2 && office(weekday, hour); });
+  CHECK(place_on_calendar(four_days, kMonday)->calendar.description() != "1 hour, 40 of the 168 in a week");
+}
+
+TEST_CASE("calendar: rows without a value keep their times open") {
+  const auto office = [](int weekday, int hour) { return weekday < 6 && hour >= 8 && hour < 20; };
+  const std::vector<double> rows = open_hours(27, office);
+  std::vector<double> known;
+  for (const double t : rows)
+    if (std::abs(t - std::floor(t) - 0.5) > 0.01 || t < 1) known.push_back(t);  // noon is missing but once
+  const auto placed = place_on_calendar(known, kMonday, rows);
+  CHECK(placed->calendar.description() == "1 hour, 72 of the 168 in a week");
+  CHECK(placed->places.back() == std::ssize(rows) - 1);
+  CHECK(place_on_calendar(known, kMonday)->calendar.description() != placed->calendar.description());
+}
+
+TEST_CASE("calendar: an hour that is missing three times among others is not closed") {
+  Random random(1);
+  std::vector<double> times;
+  for (int hour = 0; hour < 500; ++hour)
+    if (hour % 168 != 10 && random.uniform() > 0.05) times.push_back(hour / 24.0);
+  CHECK(place_on_calendar(times, kMonday)->calendar.description() == "1 hour");
+}
+
 TEST_CASE("calendar: a clock that jitters and a shifted date are near steps") {
   Random random(6);
   std::vector<double> jitter;

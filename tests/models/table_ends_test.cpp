@@ -221,3 +221,20 @@ TEST_CASE("counts that are often 0 are never forecast below 0") {
     CHECK((c.crps[row] >= 0 && c.crps[row] <= std::abs(truth[row] - c.mean[row]) + c.std[row]));
   }
 }
+
+TEST_CASE("rows at places of a season that never has a value get a wide deviation and a warning") {
+  // Weeks without July and August, as of a school.
+  std::vector<double> x, y;
+  Random random(4);
+  for (int week = 0; week < 3 * 52 + 34; ++week) {
+    if (week % 52 >= 26 && week % 52 < 35 && week < 3 * 52) continue;
+    x.push_back(7 * week);
+    y.push_back(week < 3 * 52 + 26 ? 100 + 5 * std::sin(2 * 3.14159265 * week / 52) + 0.4 * random.normal() : kNaN);
+  }
+  const FillData weeks{.x = x, .values = {y}, .x_forms = {ColumnForm{.kind = ColumnForm::Kind::time}}};
+  const FillResult result = fill(weights_of_tables(), weeks, {});
+  const PredictedColumn& c = result.columns[0];
+  CHECK(c.std.back() > 1.5);
+  CHECK(std::abs(c.mean.back() - 100) < 10);
+  CHECK(std::ranges::find(result.warnings, "closed times", &Warning::about) != result.warnings.end());
+}

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "npzoo/datasets/series/season_places.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/io/parse_number.h"
 #include "npzoo/models/applications/tables/transform_choice.h"
@@ -66,6 +67,28 @@ std::vector<KnownValue> known_values(const TableQuestion& q, std::size_t column,
   return means;
 }
 
+/// The times of rows of a series from its first known value to its last one, with a value or without.
+std::vector<double> times_of_rows(const TableQuestion& q, std::span<const std::int64_t> rows,
+                                  std::span<const double> known) {
+  std::vector<double> times;
+  for (const std::int64_t i : rows)
+    if (const double x = q.x[static_cast<std::size_t>(i)]; x >= known.front() && x <= known.back()) times.push_back(x);
+  std::ranges::sort(times);
+  times.erase(std::unique(times.begin(), times.end()), times.end());
+  return times;
+}
+
+/// The text of the time that is furthest from equal steps, if all but a few times are near them.
+std::optional<std::string> furthest_time(std::span<const double> times, const ColumnForm& form) {
+  constexpr double kNear = 0.15, kFew = 0.02;  // of a step; of the times
+  const std::optional<EqualSteps> steps = find_equal_steps(times, form.kind == ColumnForm::Kind::time);
+  if (!steps) return {};
+  const auto distance = [&](double t) { return std::abs(t - steps->time(steps->place(t))) / steps->step; };
+  const auto far = std::ranges::count_if(times, [&](double t) { return distance(t) > kNear; });
+  if (far == 0 || static_cast<double>(far) > std::max(1.0, kFew * static_cast<double>(times.size()))) return {};
+  return form.text(*std::ranges::max_element(times, {}, distance));
+}
+
 /// Values that are never negative, and often but not always 0, stay at 0 or above.
 ValueTransform floor_of(std::span<const KnownValue> known) {
   constexpr std::int64_t kOften = 10;  // one in so many
@@ -91,6 +114,9 @@ void place_rows(const TableQuestion& q, std::span<const std::int64_t> rows, std:
                 RegularSeries& s) {
   constexpr double kOnStep = 0.01, kFurthest = 10;
   const double last = known.back();
+  std::vector<SeasonPlaces> seasons;
+  for (const double period : s.given.empty() ? s.likely : s.given)
+    if (2 * period <= static_cast<double>(s.steps())) seasons.emplace_back(s.y, period);
   for (const std::int64_t i : rows) {
     const double x = q.targets[static_cast<std::size_t>(i)];
     if (x > last && (x - last) / s.calendar.mean_step() > kFurthest * static_cast<double>(s.steps())) {
@@ -104,6 +130,8 @@ void place_rows(const TableQuestion& q, std::span<const std::int64_t> rows, std:
     asked.closed = !s.calendar.place(x) && !std::ranges::binary_search(known, x);
     if (x > last) {
       if (asked.position <= static_cast<double>(s.steps() - 1)) continue;  // the step of the last value
+      asked.closed |= std::ranges::any_of(
+          seasons, [&](const SeasonPlaces& season) { return season.never_has_value(std::round(asked.position)); });
       s.behind.push_back(asked);
     } else if (asked.position >= 0) {
       const auto place = static_cast<std::size_t>(std::min<std::int64_t>(std::llround(asked.position), s.steps() - 1));
@@ -157,11 +185,14 @@ SeriesOfCalendar find_regular_series(const TableQuestion& q, const ColumnForm& f
       std::vector<double> times;
       for (const KnownValue& v : known) times.push_back(v.x);
       const bool few = std::ssize(known) < kFewest;
-      std::optional<PlacedTimes> placed = few ? std::nullopt : place_on_calendar(times, form);
+      std::optional<PlacedTimes> placed =
+          few ? std::nullopt : place_on_calendar(times, form, times_of_rows(q, observed[g], times));
       if (!placed) {
         const bool open = std::ranges::any_of(
             asked[g], [&](std::int64_t i) { return q.targets[static_cast<std::size_t>(i)] > times.back(); });
-        if (open) all.irregular.push_back({column, static_cast<std::int64_t>(g), few});
+        if (open)
+          all.irregular.push_back(
+              {column, static_cast<std::int64_t>(g), few, few ? std::nullopt : furthest_time(times, form)});
         continue;
       }
       RegularSeries& s = all.regular.emplace_back(
@@ -202,7 +233,11 @@ std::vector<Warning> calendar_warnings(const SeriesOfCalendar& series, const Tab
     // Between equal steps rows are not closed: the weights interpolate.
     if (std::holds_alternative<OpenTimes>(s.calendar.rule())) inside.add(s, s.inside, q);
   }
-  for (const IrregularEnd& e : series.irregular) few += e.few;
+  std::string reason = "its times have no steps in common";
+  for (const IrregularEnd& e : series.irregular) {
+    few += e.few;
+    if (e.furthest && reason.back() != ')') reason += fmt::format(" ({} is furthest from a step)", *e.furthest);
+  }
   std::vector<Warning> all;
   if (averaged > 0)
     all.push_back({"averaged values",
@@ -227,11 +262,10 @@ std::vector<Warning> calendar_warnings(const SeriesOfCalendar& series, const Tab
                                  "by the weights alone",
                                  far == 1 ? "1 row is" : fmt::format("{} rows are", far))});
   if (irregular > 0 && form.kind == ColumnForm::Kind::time)
-    all.push_back(
-        {"weights alone",
-         fmt::format("the end of {} is forecast by the weights alone, without smoothing and seasons: {}",
-                     irregular == 1 ? "a series" : counted(irregular, "series", "series"),
-                     few == irregular ? "it has fewer than eight values" : "its times have no steps in common")});
+    all.push_back({"weights alone",
+                   fmt::format("the end of {} is forecast by the weights alone, without smoothing and seasons: {}",
+                               irregular == 1 ? "a series" : counted(irregular, "series", "series"),
+                               few == irregular ? "it has fewer than eight values" : reason)});
   return all;
 }
 

@@ -43,7 +43,8 @@ struct RegularSeries {
 struct IrregularEnd {
   std::size_t column = 0;
   std::int64_t group = 0;
-  bool few = false;  // fewer than eight known values; otherwise their times have no steps
+  bool few = false;                       // fewer than eight known values; otherwise their times have no steps
+  std::optional<std::string> furthest{};  // the time that alone, or with a few others, is far from equal steps
 };
 
 struct SeriesOfCalendar {
