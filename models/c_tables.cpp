@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "npzoo/datasets/tables/calendar_codes.h"
 #include "npzoo/datasets/tables/date_codes.h"
 #include "npzoo/models/applications/tables/table_method.h"
 #include "npzoo/models/c_calls.h"
@@ -37,7 +38,7 @@ constexpr double kDay = 86'400;
 std::string number_cell(double value) {
   if (std::isnan(value)) return {};
   std::string text = fmt::format("{}", value);
-  return parse_number_date(text) ? text + "e0" : text;
+  return parse_number_date(text) || may_be_calendar_code(text) ? text + "e0" : text;
 }
 
 std::string time_cell(const npzoo_frame& frame, const std::string& column, std::int64_t row, double seconds,

@@ -9,6 +9,7 @@
 #include <limits>
 #include <system_error>
 
+#include "npzoo/datasets/tables/calendar_codes.h"
 #include "npzoo/datasets/tables/clock_text.h"
 #include "npzoo/datasets/tables/date_codes.h"
 #include "npzoo/datasets/tables/month_names.h"
@@ -208,6 +209,7 @@ double CellParser::number(const Place& at) {
     if (known) form.kind = ColumnForm::Kind::number;
     if (known) return value;
   }
+  if (const auto found = parse_calendar_code(at.cell, form.shape)) return time(*found, at);
   if (const auto found = date(at.cell, form.order)) return time(*found, at);
   if (form.kind == ColumnForm::Kind::time) {
     const auto found = parse_number_date(at.cell);

@@ -151,6 +151,17 @@ void check_no_other_dates(Table& table, const ColumnChoice& choice) {
   }
 }
 
+/// Numbers that jump as dates do are no plain numbers, unless the user says so.
+void check_no_codes(const Table& table, const Names& inputs) {
+  for (const std::string& name : inputs)
+    if (const std::size_t column = table.format().column(name); table.has_doubtful_dates(column))
+      fail(
+          "[columns] {}: the numbers in column {} jump as dates do, such as {}, expected whole dates such as "
+          "2024-01-31; "
+          "if they are plain numbers, use --inputs {}",
+          table.format().name(), in_quotes(name), in_quotes(first_cells(table)[column][0].text), flag_list({&name, 1}));
+}
+
 Names choose_inputs(Table& table, const ColumnChoice& choice, std::optional<std::int64_t> dim_x) {
   using Doubt = OpenInputs::Doubt;
   const std::string& file = table.format().name();
@@ -165,6 +176,7 @@ Names choose_inputs(Table& table, const ColumnChoice& choice, std::optional<std:
         "[columns] {} has no column of dates, nor of numbers without a gap, for an input, expected --inputs to name "
         "it{}{}",
         file, odd_cell(table, choice), wide_hint(table.header()));
+  if (found.doubt == Doubt::none && !found.dates) check_no_codes(table, found.names);
   const std::string wide = found.dates ? "" : wide_hint(table.header());
   if (found.doubt == Doubt::none) {
     check(wide.empty() || !names_time(found.names[0]),

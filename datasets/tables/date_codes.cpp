@@ -208,8 +208,11 @@ std::optional<DateTime> parse_date_code(std::string_view text) {
 }
 
 std::optional<NumberDate> parse_number_date(std::string_view text) {
-  if (text.size() < kMonthShape || text.size() > kLongestShape) return {};
+  if (text.size() < kMonthShape || text.size() > kLongestShape + 2) return {};
+  if (text.ends_with(".0") && text.size() > kMonthShape + 1)
+    text.remove_suffix(2);  // as pandas writes a column with gaps
   if (!are_digits(text)) return pointed_date(text);
+  if (text.size() > kLongestShape) return {};
   const auto two = [&](std::size_t at) { return at + 2 <= text.size() ? value_of_digits(text.substr(at, 2)) : 0; };
   const int year = value_of_digits(text.substr(0, kCodeYear));
   if (year < kFirstYear || year > kLastYear) return {};

@@ -27,8 +27,8 @@ struct NumberDate {
 };
 
 /// Reads numbers of the years 1800 to 2199 that are dates if all numbers of their column are: YYYYMM, YYYYDDD,
-/// YYYYMMDD, YYYYMMDDhh, YYYYMMDDhhmm, YYYYMMDDhhmmss, and YYYY.MM, also 2024.1 for October, and MM.YYYY. None for
-/// anything else.
+/// YYYYMMDD, YYYYMMDDhh, YYYYMMDDhhmm, YYYYMMDDhhmmss, and YYYY.MM, also 2024.1 for October, and MM.YYYY; `.0` may
+/// follow digits. None for anything else.
 std::optional<NumberDate> parse_number_date(std::string_view text);
 /// How many rows of a shape show that a column is one of dates: one number of seven digits may well be no date.
 std::int64_t fewest_rows(std::uint8_t shape);

@@ -75,14 +75,16 @@ class Table {
   std::vector<NumberColumn> numbers(std::span<const std::size_t> columns, std::span<const ColumnForm> forms,
                                     std::span<const std::size_t> required = {});
   /// The forms of input columns that their first cells do not decide: dates where all cells are numbers such as
-  /// 20240131 or 202401 (see parse_number_date), times where they are times of day; else of unknown kind, with the
-  /// order of dates of three numbers if all cells fit only one.
+  /// 20240131 or 202401 (see parse_number_date and CalendarCodes), times where they are times of day; else of unknown
+  /// kind, with the order of dates of three numbers if all cells fit only one.
   std::vector<ColumnForm> input_forms(std::span<const std::size_t> columns) const;
   /// Columns such as year, month and day [, hour, minute, second], or a date and a time of day, as one column of times
   /// (see parts_of_date). `form` may be that of another table. Throws Error, naming the line, for a row that is none.
   NumberColumn joined_times(std::span<const std::size_t> columns, const ColumnForm& form = {}) const;
   /// The parts of a date that such columns are; none if they are none together.
   std::optional<DateParts> date_parts(std::span<const std::size_t> columns) const;
+  /// Whether the numbers of a column jump as dates do, and cannot be read as such (see CalendarCodes).
+  bool has_doubtful_dates(std::size_t column) const { return scans()[column].doubtful_dates(); }
   /// A column as text: for each row the position of its cell among the different ones, which come in the order in which
   /// they appear. Throws Error, naming what was expected, if a cell is missing.
   struct Labels {
