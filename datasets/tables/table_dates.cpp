@@ -130,6 +130,12 @@ std::vector<ColumnForm> Table::input_forms(std::span<const std::size_t> columns)
     } else {
       form.order = date_order(columns[i]);
       check_intervals(*this, columns[i]);
+      if (scan.days_without_year())
+        fail(
+            "[{}:{}] column {} holds {}, a day of a month or a month of a year, expected whole years: 10 Jan 2024 or "
+            "Jan 2010",
+            format_.name(), line(0), format_.title(columns[i]),
+            in_quotes(PartRows(*this, columns.subspan(i, 1)).at(0)[0]));
     }
   }
   return forms;
