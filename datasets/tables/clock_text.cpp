@@ -96,6 +96,41 @@ std::string iso_clock(std::string_view text) {
   return fmt::format("{:02}{}{}", parts->hour, parts->rest, zone);
 }
 
+namespace {
+
+/// 0d 1h, 1h 30m and PT90M; none for anything else, and for one unit without PT: 5 m may be metres.
+std::optional<std::int64_t> unit_time(std::string_view text) {
+  constexpr std::int64_t kUnitSecond = 1'000'000'000;
+  constexpr std::size_t kMostDigits = 6;
+  const bool iso = text.starts_with('P');
+  if (iso) text.remove_prefix(1);
+  std::int64_t total = 0, last = 2 * kClockDay;
+  int units = 0;
+  bool times = !iso;
+  while (!text.empty()) {
+    if (iso && text.starts_with('T')) times = true, text.remove_prefix(1);
+    const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+    if (digits == 0 || digits > kMostDigits || digits == text.size()) return {};
+    const std::int64_t count = value_of_digits(text.substr(0, digits));
+    text = trim(text.substr(digits));
+    const char letter = small_letter(text.front());
+    const std::int64_t unit = letter == 'd'   ? kClockDay
+                              : letter == 'h' ? kClockHour
+                              : letter == 'm' ? 60 * kUnitSecond
+                              : letter == 's' ? kUnitSecond
+                                              : 0;
+    if (unit == 0 || unit >= last || (iso && times == (letter == 'd'))) return {};
+    text.remove_prefix(!iso && text.starts_with("min") ? 3 : 1);
+    text = trim(text);
+    total += count * unit;
+    last = unit;
+    ++units;
+  }
+  return units > 1 || (iso && units > 0) ? std::optional(total) : std::nullopt;
+}
+
+}  // namespace
+
 std::optional<std::int64_t> parse_elapsed(std::string_view text) {
   constexpr int kMostHourDigits = 6, kMostDayDigits = 6;
   const bool negative = text.starts_with('-');
@@ -112,12 +147,23 @@ std::optional<std::int64_t> parse_elapsed(std::string_view text) {
     text = trim(text);
     if (text.empty()) return signed_time(days * kClockDay);
   }
+  if (const auto units = unit_time(text)) return signed_time(days * kClockDay + *units);
   const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
   std::int64_t hours = 0;
   std::string clock = iso_clock(text);
+  const std::size_t colon = text.find(':'), point = text.find('.');
+  const bool minutes = digits == colon && digits > 0 && digits <= 4 && text.rfind(':') == colon && point == colon + 3 &&
+                       text.size() > point + 1;  // 00:00.5
+  if (minutes) {
+    const int count = value_of_digits(text.substr(0, digits));
+    clock = fmt::format("00:{:02}{}", count % 60, text.substr(digits));
+    const auto found = parse_date_time("1970-01-01T" + clock);
+    if (!found) return {};
+    return signed_time(days * kClockDay + count / 60 * kClockHour + found->nanosecond);
+  }
   if (digits > 0 && digits <= kMostHourDigits && digits < text.size() && text[digits] == ':') {
     for (const char c : text.substr(0, digits)) hours = 10 * hours + (c - '0');
-    const bool is_day = hours <= 24 && !clock.empty();
+    const bool is_day = hours <= 24 && !clock.empty() && parse_date_time("1970-01-01T" + clock);  // 24:15:00 is none
     if (!is_day) clock = fmt::format("00{}", text.substr(digits));
     if (is_day) hours = 0;
   }
@@ -125,6 +171,15 @@ std::optional<std::int64_t> parse_elapsed(std::string_view text) {
   const auto found = parse_date_time("1970-01-01T" + clock);
   if (!found || found->zoned) return {};
   return signed_time((days + found->day) * kClockDay + hours * kClockHour + found->nanosecond);
+}
+
+std::optional<int> half_day_in(std::string_view cell) {
+  constexpr std::size_t kLetters = 2;
+  std::string letters;
+  for (const char c : cell)
+    if (c != '.' && c != ' ') letters += small_letter(c);
+  if (letters.size() != kLetters || letters[1] != 'm') return {};
+  return letters[0] == 'a' ? std::optional(0) : letters[0] == 'p' ? std::optional(12) : std::nullopt;
 }
 
 std::string format_elapsed(double days) {

@@ -17,5 +17,7 @@ std::string iso_clock(std::string_view text);
 std::optional<std::int64_t> parse_elapsed(std::string_view text);
 /// The same time, given in days, as text: 13:05:00, 1 day 13:05:00; to the microsecond.
 std::string format_elapsed(double days);
+/// 12 for PM, 0 for AM, in any letters and with points; none for anything else.
+std::optional<int> half_day_in(std::string_view cell);
 
 }  // namespace npzoo
