@@ -33,6 +33,7 @@ class DecimalVotes {
   explicit DecimalVotes(char separator) : separator_(separator) {}
 
   void add(const ColumnScan& scan) {
+    pointed_days_ = pointed_days_ || scan.pointed_days();
     if (scan.date_shape() != 0) return;
     point_ = point_ || scan.numbers().point();
     comma_ = comma_ || scan.numbers().comma();
@@ -44,11 +45,16 @@ class DecimalVotes {
   CellParser::Decimal decide(const DecimalVotes& all) const {
     for (const DecimalVotes* votes : {this, &all})
       if (votes->point_ != votes->comma_) return {votes->point_ ? '.' : ',', true};
-    return {separator_ == ',' ? '.' : '\0', false, all.point_ && all.comma_ ? groups_ : doubtful_};
+    return {separator_ == ',' ? '.' : '\0', false,
+            all.point_ && all.comma_ ? groups_ : doubtful_ || all.may_be_continental(*this)};
   }
 
  private:
+  /// 10.064 is 10064 to those who write 31.12.2024 and put semicolons between columns.
+  bool may_be_continental(const DecimalVotes& own) const { return separator_ == ';' && pointed_days_ && own.groups_; }
+
   char separator_;
+  bool pointed_days_ = false;  // 31.12.2024
   bool point_ = false, comma_ = false, groups_ = false, doubtful_ = false;
 };
 
