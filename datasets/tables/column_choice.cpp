@@ -10,6 +10,7 @@
 
 #include "npzoo/datasets/tables/column_facts.h"
 #include "npzoo/datasets/tables/column_hints.h"
+#include "npzoo/datasets/tables/date_columns.h"
 #include "npzoo/datasets/tables/flag_text.h"
 #include "npzoo/datasets/tables/inputs_of_rows.h"
 #include "npzoo/datasets/tables/series_columns.h"
@@ -338,6 +339,7 @@ void check_one_series(Table& table, const ColumnChoice& choice, const RowKeys& r
   const std::string& file = table.format().name();
   const bool dates = form.kind == ColumnForm::Kind::time;
   if (form.clock) check_clock(table, choice, rows);
+  if (dates && !form.clock) check_parts_of_date(table, choice, rows);
   const auto labels = [&](std::size_t column) { return table.labels(column); };
   const auto found = series_columns(facts_of(table), choice, rows, labels);
   if (!found) {

@@ -1,11 +1,16 @@
 #include "npzoo/datasets/tables/date_columns.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <unordered_set>
 
+#include "npzoo/datasets/tables/column_facts.h"
 #include "npzoo/datasets/tables/flag_text.h"
+#include "npzoo/datasets/tables/series_columns.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/io/text.h"
 
@@ -52,7 +57,7 @@ class NamedParts {
  private:
   bool has(DatePart part) const { return !names_[static_cast<std::size_t>(part)].empty(); }
 
-  std::array<std::string, 16> names_;
+  std::array<std::string, 24> names_;
   bool twice_ = false;
 };
 
@@ -72,7 +77,14 @@ class DateFinder {
     const Names dates = times(false), clocks = times(true);
     if (dates.size() != 1 || clocks.size() != 1 || !are_days(dates[0]) || !repeats(dates[0])) return {};
     Names both{dates[0], clocks[0]};
-    return are_date(both) ? both : Names();
+    if (!are_date(both)) return {};
+    for (const std::string& name :
+         open_columns(facts_, choice_, [](const ColumnFacts& c) { return c.kind == Kind::text && c.missing == 0; })) {
+      Names all = both;
+      all.push_back(name);
+      if (are_date(all)) return all;  // AM and PM
+    }
+    return both;
   }
 
   /// A date and an hour, by its name.
@@ -92,7 +104,8 @@ class DateFinder {
     Names all;
     named.add(all, {DatePart::year});
     if (all.empty() || named.has_twice()) return {};
-    named.add(all, {DatePart::month, DatePart::quarter, DatePart::week, DatePart::day_of_year, DatePart::day});
+    named.add(all, {DatePart::month, DatePart::quarter, DatePart::half_year, DatePart::week, DatePart::day_of_year,
+                    DatePart::day});
     if (all.size() == 2 && part_named(all[1]) == DatePart::month) named.add(all, {DatePart::day});
     if (all.size() > 1) named.add_time(all);
     return all.size() > 1 && are_date(all) ? all : Names();
@@ -160,6 +173,63 @@ void find_date_columns(Table& table, const Table* targets, ColumnChoice& choice)
     if (!names.empty() && in_targets(names))
       fail("[columns] {}: {} are a date together, expected --date {}", table.format().name(), quoted_list(names),
            flag_list(names));
+}
+
+namespace {
+
+/// Whether a part of a day may be nothing else. Numbers of hours may be those of stores.
+bool is_sure_time(DatePart part) {
+  return part == DatePart::clock || part == DatePart::clock_interval || part == DatePart::half_day;
+}
+
+/// The columns that are a date together with the input, so that no two rows of a group have one time.
+std::optional<Names> date_of_rows(Table& table, const ColumnChoice& choice, const RowKeys& rows) {
+  Names known = choice.date.empty() ? choice.inputs : choice.date;
+  for (const std::string& name : open_columns(
+           facts_of(table), choice, [](const ColumnFacts& c) { return c.missing == 0 && c.kind != Kind::empty; })) {
+    Names all = known;
+    all.push_back(name);
+    std::vector<std::size_t> columns;
+    for (const std::string& one : all) columns.push_back(table.format().column(one));
+    const auto parts = table.date_parts(columns);
+    if (!parts || (*parts)[all.size() - 1] < DatePart::hour) continue;
+    const bool every_hour =
+        (*parts)[all.size() - 1] == DatePart::hour && table.labels(columns.back()).names.size() == 24;
+    if ((*parts)[all.size() - 1] == DatePart::hour && !every_hour) continue;
+    const NumberColumn times = table.joined_times(columns);
+    std::vector<std::pair<std::uint32_t, double>> places;
+    for (std::size_t i = 0; i < times.values.size(); ++i)
+      places.emplace_back(rows.of_rows.empty() ? 0U : rows.of_rows[i], times.values[i]);
+    std::ranges::sort(places);
+    if (std::ranges::adjacent_find(places) == places.end()) return all;
+  }
+  return {};
+}
+
+/// The advice for such rows.
+std::string date_advice(Table& table, const ColumnChoice& choice, const RowKeys& rows) {
+  const auto date = date_of_rows(table, choice, rows);
+  if (!date) return "";
+  std::vector<std::size_t> columns;
+  for (const std::string& one : *date) columns.push_back(table.format().column(one));
+  const DatePart part = (*table.date_parts(columns))[date->size() - 1];
+  if (is_sure_time(part))
+    return fmt::format("{} is a part of the date, use --date {}", in_quotes(date->back()), flag_list(*date));
+  return fmt::format("if {} counts the parts of a day, use --date {}; if it names the series, use --group {}",
+                     in_quotes(date->back()), flag_list(*date), flag_list({&date->back(), 1}));
+}
+
+}  // namespace
+
+void check_parts_of_date(Table& table, const ColumnChoice& choice, const RowKeys& rows) {
+  if (choice.inputs.size() != 1 || rows.x.empty()) return;
+  std::vector<std::uint32_t> all(rows.x.size());
+  std::iota(all.begin(), all.end(), std::uint32_t{0});
+  const SeriesColumns series{{}, repeated_inputs(rows, 1, all)};
+  if (series.found.places == 0) return;
+  const std::string advice = date_advice(table, choice, rows);
+  check(advice.empty(), "[columns] {} has {}{}; {}", table.format().name(), series.text(true),
+        choice.group.empty() ? "" : " in a group", advice);
 }
 
 }  // namespace npzoo

@@ -13,4 +13,7 @@ namespace npzoo {
 /// same columns.
 void find_date_columns(Table& table, const Table* targets, ColumnChoice& choice);
 
+/// Throws Error, naming --date, if rows share their date and another column tells them apart as a time of day does.
+void check_parts_of_date(Table& table, const ColumnChoice& choice, const RowKeys& rows);
+
 }  // namespace npzoo

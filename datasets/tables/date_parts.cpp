@@ -30,6 +30,7 @@ constexpr PartName kNames[] = {
     {date, " date datum data fecha dato tanggal "},
     {year, " year yr yyyy yy jahr ano año année annee anno rok år ar jaar "},
     {quarter, " quarter qtr q quartal trimestre trimester kwartal kvartal "},
+    {half_year, " half halfyear hy semester semestre semestr halbjahr halvår "},
     {month, " month mon mo mm mth monat mes mês mois mese maand måned månad period "},
     {week, " week wk woche kw semana semaine settimana uke vecka isoweek weeknum "},
     {day, " day dd dy tag dia día jour giorno dag dom mday "},
@@ -101,6 +102,16 @@ int quarter_in(std::string_view cell) {
   return cell.size() == 1 && cell[0] >= '1' && cell[0] <= '4' ? cell[0] - '0' : 0;
 }
 
+/// 2 of H2, S2, HY2 and 2; 0 for anything else.
+int half_year_in(std::string_view cell) {
+  for (const std::string_view begin : {"hy", "h", "s"})
+    if (cell.size() > begin.size() && std::ranges::equal(cell.substr(0, begin.size()), begin, {}, small_letter)) {
+      cell.remove_prefix(begin.size());
+      break;
+    }
+  return cell == "1" ? 1 : cell == "2" ? 2 : 0;
+}
+
 /// Minutes from the first time to the second in 13:00-14:00; 0 for anything else.
 std::int64_t interval_length(std::string_view cell) {
   constexpr std::int64_t kMinute = 60'000'000'000, kMinutes = 1440;
@@ -135,6 +146,8 @@ void PartScan::add(std::string_view cell) {
                       parse_date_notation(cell, DateOrder::mdy, true));
   months_ = months_ && month_in(cell) > 0;
   quarters_ = quarters_ && quarter_in(cell) > 0;
+  half_years_ = half_years_ && half_year_in(cell) > 0;
+  half_days_ = half_days_ && half_day_in(cell);
   clocks_ = clocks_ && !iso_clock(cell).empty();
   const std::int64_t minutes = intervals_ ? interval_length(cell) : 0;
   intervals_ = minutes > 0 && (length_ == 0 || minutes == length_);
@@ -151,14 +164,25 @@ void PartScan::add(std::string_view cell) {
   most_digits_ = std::max(most_digits_, digits);
   least_ = std::min(least_, *value);
   largest_ = std::max(largest_, *value);
+  if (!fractions_ && *value >= 0 && *value < static_cast<double>(seen_.size()))
+    seen_.set(static_cast<std::size_t>(*value));
 }
 
 bool PartScan::may_be(DatePart part) const {
   const auto whole = [this](double low, double high) {
     return numbers_ && !fractions_ && least_ >= low && largest_ <= high;
   };
+  const auto all_of = [&](double first, double last) {  // each of these numbers, and no other one
+    return whole(first, last) && static_cast<double>(seen_.count()) == last - first + 1;
+  };
   switch (part) {
     case none: return false;
+    case half_year: return half_years_;
+    case half_day: return half_days_;
+    case half_hour: return all_of(1, 48);
+    case half_hour_from_0: return all_of(0, 47);
+    case quarter_hour: return all_of(1, 96);
+    case quarter_hour_from_0: return all_of(0, 95);
     case date: return dates_;
     case year: return whole(1000, 2999) && fewest_digits_ == kYearPart;
     case quarter: return quarters_;
@@ -171,7 +195,7 @@ bool PartScan::may_be(DatePart part) const {
     case second: return numbers_ && least_ >= 0 && largest_ < 61;
     case clock: return clocks_;
     case clock_interval: return intervals_;
-    case hhmm: return hhmm_ && (largest_ > 24 || fewest_digits_ == 4) && most_digits_ <= 4;
+    case hhmm: return hhmm_ && (largest_ > 59 || fewest_digits_ == 4) && most_digits_ <= 4;
     case hhmmss: return hhmmss_ && most_digits_ > 4;
   }
   return false;
@@ -204,8 +228,9 @@ class PartFinder {
   /// Behind a year.
   bool day_of_year_given() {
     if (at_ == names_.size()) return true;
-    for (const DatePart part : {day_of_year, week, quarter})
+    for (const DatePart part : {day_of_year, week, quarter, half_year})
       if (named(part)) return take(part);
+    if (!may(month) && take(half_year)) return true;                                // H1
     if (!named(month) && may(day_of_year) && !may(week)) return take(day_of_year);  // no name, and above 53
     if (!take(month)) return false;
     if (named(hour)) return false;
@@ -231,9 +256,13 @@ class PartFinder {
   }
 
   bool take_time() {
-    if (take(clock_interval) || take(clock)) return true;
+    if (take(clock_interval)) return true;
+    if (take(clock)) return at_ == names_.size() || take(half_day);
+    for (const DatePart part : {half_hour, half_hour_from_0, quarter_hour, quarter_hour_from_0})
+      if (!named(hour) && take(part)) return true;
     if (!named(hour) && (take(hhmm) || take(hhmmss))) return true;
     if (!take(hour)) return take(hhmm) || take(hhmmss);
+    if (at_ < names_.size() && take(half_day)) return true;
     if (at_ < names_.size() && !take(minute)) return false;
     return at_ == names_.size() || take(second);
   }
@@ -278,6 +307,7 @@ bool add_days(RowDate& row, DatePart part, std::string_view cell, DateOrder orde
     case date: row.date = date_in(cell, order, short_years); return row.date.has_value();
     case year: row.year = whole; return cell.size() == kYearPart && whole > 0;
     case month: row.month = month_in(cell); return row.month > 0;
+    case half_year: row.month = 6 * half_year_in(cell) - 5; return row.month > 0;
     case quarter: row.month = 3 * quarter_in(cell) - 2; return row.month > 0;
     case day: row.day = whole; return whole >= 1 && whole <= 31;
     case week: return to_day(day_in_week(row.year, whole));
@@ -301,6 +331,21 @@ bool add_time(RowDate& row, DatePart part, std::string_view cell) {
     if (text.empty()) return false;
     if (part == hhmmss) text.insert(4, ":");
     return clock_of(text.insert(2, ":"));
+  }
+  if (part == half_day) {
+    constexpr double kPartHour = 3600e9, kNoon = 12 * kPartHour;
+    const auto half = half_day_in(cell);
+    if (!half || row.nanoseconds < kPartHour || row.nanoseconds >= kNoon + kPartHour) return false;
+    if (row.nanoseconds >= kNoon) row.nanoseconds -= kNoon;
+    row.nanoseconds += *half * kPartHour;
+    return true;
+  }
+  if (part >= half_hour) {
+    const double length = part <= half_hour_from_0 ? 1800 : 900, first = part == half_hour || part == quarter_hour;
+    const auto period = number_in(cell);
+    if (!period || *period < first || (*period - first) * length >= 86'400) return false;
+    row.nanoseconds += (*period - first) * length * kPartSecond;
+    return true;
   }
   const auto value = number_in(part == hour ? hour_text(cell) : cell);
   const double most = part == hour ? 24 : part == minute ? 59 : 60.999999999;
@@ -334,6 +379,12 @@ std::string_view expected_of(DatePart part) {
     case date: return "a date as ISO 8601 writes it, or --dates dmy, mdy or ymd";
     case year: return "a year of four digits";
     case quarter: return "a quarter from 1 to 4";
+    case half_year: return "a half-year, 1 or 2";
+    case half_day: return "AM or PM, behind an hour from 1 to 12";
+    case half_hour: return "a half-hour of the day from 1 to 48";
+    case half_hour_from_0: return "a half-hour of the day from 0 to 47";
+    case quarter_hour: return "a quarter of an hour of the day from 1 to 96";
+    case quarter_hour_from_0: return "a quarter of an hour of the day from 0 to 95";
     case month: return "a month from 1 to 12";
     case week: return "a week of that year";
     case day: return "a day of that month";

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -17,6 +18,7 @@ enum class DatePart : std::uint8_t {
   date,
   year,
   quarter,
+  half_year,
   month,
   week,
   day,
@@ -27,7 +29,12 @@ enum class DatePart : std::uint8_t {
   clock,           // 13:05
   clock_interval,  // 13:00-14:00
   hhmm,            // 1305
-  hhmmss           // 130500
+  hhmmss,          // 130500
+  half_day,        // AM or PM, behind a clock or an hour
+  half_hour,       // 1 to 48
+  half_hour_from_0,
+  quarter_hour,  // 1 to 96
+  quarter_hour_from_0
 };
 
 inline constexpr std::size_t kMostDateParts = 6;
@@ -52,6 +59,8 @@ class PartScan {
   std::size_t fewest_digits_ = 99, most_digits_ = 0;  // in front of a point
   double least_ = 1e9, largest_ = -1e9;
   bool hhmm_ = true, hhmmss_ = true, fractions_ = false;
+  bool half_years_ = true, half_days_ = true;
+  std::bitset<97> seen_;     // whole numbers
   std::int64_t length_ = 0;  // of intervals, minutes
 };
 

@@ -62,6 +62,25 @@ TEST_CASE("columns: several columns that tell series apart") {
       R"([t.csv:2] column "t" holds the intervals "2024-01-01 00:00-01:00" and so on, expected their beginnings alone)");
 }
 
+TEST_CASE("columns: a column that tells the times of a day apart names no series") {
+  std::string hours = "Datum,von,y\n", periods = "date,half_hour,y\n";
+  for (int day = 1; day < 4; ++day)
+    for (int k = 0; k < 48; ++k) {
+      if (k < 24) hours += fmt::format("2024-01-0{},{:02}:00,1\n", day, k);
+      periods += fmt::format("2024-01-0{},{},1\n", day, k);
+    }
+  CHECK(doubt_of_series(hours, {{"Datum"}, {"y"}}) ==
+        R"([columns] t.csv has 3 dates 24 times; "von" is a part of the date, use --date Datum,von)");
+  CHECK(doubt_of_series(periods, {{"date"}, {"y"}}) ==
+        R"([columns] t.csv has 3 dates 48 times; if "half_hour" counts the parts of a day, use --date date,half_hour; )"
+        "if it names the series, use --group half_hour");
+  CHECK(doubt_of_series("day,y\nJan 30,1\nJan 31,2\nFeb 01,3\n", {{"day"}, {"y"}}) ==
+        R"([t.csv:2] column "day" holds "Jan 30", a day of a month or a month of a year, expected whole years: )"
+        "10 Jan 2024 or Jan 2010");
+  CHECK(doubt_of_series("day;y\n01.01.2024;10.064\n02.01.2024;9.500\n13.01.2024;11.000\n", {{"y"}, {"day"}})
+            .find("--decimal . or , to name the decimal sign") != std::string::npos);
+}
+
 TEST_CASE("columns: rows of several series are not taken for one") {
   const char* mixed =
       "date,station,temp\n2026-01-01,A,0\n2026-01-01,B,100\n2026-01-02,A,1\n2026-01-02,B,\n2026-01-03,A,\n2026-01-03,B,"

@@ -186,6 +186,7 @@ TEST_CASE("dates of digits alone: all cells of a column have one shape") {
   CHECK(shape({"202403010030", "202403010100"}) == 12);
   CHECK(shape({"20240301003059", "20240301010000"}) == 14);
   CHECK(shape({"20240301", "2024030100"}) == 0);
+  CHECK(shape({"20240229.0", "20240301.0"}) == 8);  // as pandas writes a column with gaps
   CHECK(shape({"2018.01", "2018.1", "2018.11"}) != 0);
   CHECK(shape({"2018.01", "2018.13", "2018.11"}) == 0);
   CHECK(shape({"01.2018", "02.2018", "12.2018"}) != 0);
@@ -228,6 +229,16 @@ TEST_CASE("clocks: times of day as ISO 8601 writes them") {
   CHECK(seconds("1 day, 02:00:00") == 93600);
   CHECK(seconds("-0:30") == -1800);
   CHECK(seconds("24:00") == 86400);
+  CHECK(seconds("24:15:00") == 87300);
+  CHECK(seconds("100:30:00") == 361800);
+  CHECK(seconds("00:00.5") == 0.5);  // minutes and seconds
+  CHECK(seconds("90:01.5") == 5401.5);
+  CHECK(seconds("1d 2h") == 93600);
+  CHECK(seconds("PT90M") == 5400);
+  CHECK(seconds("P1DT1H") == 90000);
+  CHECK(!parse_elapsed("5m"));  // metres
+  CHECK(!parse_elapsed("1h 2d"));
+  CHECK(!parse_elapsed("P1"));
   CHECK(!parse_elapsed("13:05Z"));
   CHECK(!parse_elapsed("12:60"));
   CHECK(!parse_elapsed("x days"));
@@ -257,6 +268,11 @@ TEST_CASE("date parts: columns are a date together, by their cells and names") {
   CHECK(joined({"Jahr", "Monat"}, {"2024", "M02"}) == "2024-02-01");
   CHECK(joined({"y", "m", "d"}, {"2024", "2", "30"}) == "column 2");
   CHECK(joined({"Date", "Time"}, {"03/04/2024", "13:05"}) == "column 0");
+  CHECK(joined({"Date", "Time", "AM/PM"}, {"2024-03-14", "12:30", "AM"}) == "2024-03-14T00:30:00");
+  CHECK(joined({"Date", "Time", "AM/PM"}, {"2024-03-14", "1:30", "p.m."}) == "2024-03-14T13:30:00");
+  CHECK(joined({"Date", "Time", "AM/PM"}, {"2024-03-14", "13:30", "PM"}) == "column 2");
+  CHECK(joined({"Year", "Half"}, {"2024", "H2"}) == "2024-07-01");
+  CHECK(joined({"Year", "Half"}, {"2024", "2"}) == "2024-07-01");
   CHECK(joined({"a", "b"}, {"5", "2"}) == "no date");
   CHECK(joined({"Date", "b"}, {"2024-03-14", "x"}) == "no date");
   CHECK(part_named("Time [UTC]") == DatePart::clock);
@@ -266,6 +282,28 @@ TEST_CASE("date parts: columns are a date together, by their cells and names") {
   CHECK(month_of("Sept") == 9);
   CHECK(month_of("Mär") == 3);
   CHECK(month_of("mayor") == 0);
+}
+
+TEST_CASE("date parts: half-hours and quarters of an hour of a day are all there") {
+  const auto part_of = [](int first, int last) {
+    PartScan scan(DateOrder::unknown);
+    for (int i = first; i <= last; ++i) scan.add(std::to_string(i));
+    for (const DatePart part : {DatePart::hhmm, DatePart::half_hour, DatePart::half_hour_from_0, DatePart::quarter_hour,
+                                DatePart::quarter_hour_from_0})
+      if (scan.may_be(part)) return part;
+    return DatePart::none;
+  };
+  CHECK(part_of(1, 48) == DatePart::half_hour);
+  CHECK(part_of(0, 47) == DatePart::half_hour_from_0);
+  CHECK(part_of(1, 96) == DatePart::quarter_hour);
+  CHECK(part_of(0, 95) == DatePart::quarter_hour_from_0);
+  CHECK(part_of(1, 47) == DatePart::none);
+}
+
+TEST_CASE("columns: months with two digits are days if these run on") {
+  CHECK(scan_of({"Jan 30", "Jan 31", "Feb 01", "Feb 02"}).days_without_year());
+  CHECK(!scan_of({"Jan 19", "Feb 19", "Mar 19", "Apr 19"}).days_without_year());
+  CHECK(!scan_of({"Dec-19", "Dec-20", "Dec-21", "Dec-22"}).days_without_year());
 }
 
 TEST_CASE("files: what their first lines are") {
