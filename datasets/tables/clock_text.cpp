@@ -30,6 +30,9 @@ bool take_end(std::string_view& text, std::string_view lower) {
 /// Takes a zone from the end: UTC, GMT or Z, or an offset. Returns it as ISO 8601 does.
 std::string take_zone(std::string_view& text) {
   if (take_end(text, "utc") || take_end(text, "gmt") || take_end(text, "z")) return "Z";
+  for (const auto& [word, zone] :
+       {std::pair(" cest", "+02:00"), {" cet", "+01:00"}, {" eest", "+03:00"}, {" eet", "+02:00"}})
+    if (take_end(text, word)) return zone;
   const std::size_t sign = text.find_last_of("+-");
   if (sign == std::string_view::npos || sign == 0 || sign + 1 == text.size() || !is_digit(text[sign + 1])) return {};
   const std::string_view before = trim(text.substr(0, sign));
@@ -42,7 +45,8 @@ std::string take_zone(std::string_view& text) {
 
 /// 12 for the afternoon, 0 for the morning, none without AM and PM. Takes them from the end.
 std::optional<int> take_half(std::string_view& text) {
-  for (const auto& [word, hours] : {std::pair("a.m.", 0), {"am", 0}, {"p.m.", 12}, {"pm", 12}})
+  for (const auto& [word, hours] :
+       {std::pair("a.m.", 0), {"a. m.", 0}, {"am", 0}, {"p.m.", 12}, {"p. m.", 12}, {"pm", 12}})
     if (take_end(text, word)) return hours;
   return {};
 }
@@ -86,6 +90,9 @@ std::string iso_clock(std::string_view text) {
   constexpr std::size_t kLongest = 40, kHhmm = 4;
   if (text.empty() || text.size() > kLongest || !is_digit(text.front())) return {};
   text = begin_of(text);
+  take_end(text, " uhr");
+  if (const std::size_t zone = text.find('['); text.ends_with(']') && zone != std::string_view::npos)
+    text = trim(text.substr(0, zone));  // +01:00[Europe/Berlin]
   const std::string zone = take_zone(text);
   if (zone == "Z" && text.size() == kHhmm && are_digits(text))
     return fmt::format("{}:{}Z", text.substr(0, 2), text.substr(2));

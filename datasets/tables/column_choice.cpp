@@ -152,6 +152,19 @@ void check_no_other_dates(Table& table, const ColumnChoice& choice) {
   }
 }
 
+/// A column that is called a date and holds numbers with other signs is in a notation that npzoo does not read.
+void check_unread_dates(Table& table, const ColumnChoice& choice) {
+  const std::vector<std::vector<ShownCell>> first = first_cells(table);
+  for (const std::string& name : open_columns_of(table, choice, Kind::text)) {
+    const std::size_t column = table.format().column(name);
+    const bool digits = !first[column].empty() && std::ranges::any_of(first[column][0].text, is_digit);
+    if (digits && part_named(name) != DatePart::none && table.summaries()[column].odd_row < 0)
+      fail("[{}:{}] column {} holds {}, a notation of dates that is not read, expected 2024-03-29 or 2024-03-29T13:00",
+           table.format().name(), table.line(first[column][0].row), table.format().title(column),
+           in_quotes(first[column][0].text));
+  }
+}
+
 /// Numbers that jump as dates do are no plain numbers, unless the user says so.
 void check_no_codes(const Table& table, const Names& inputs) {
   for (const std::string& name : inputs)
@@ -172,6 +185,7 @@ Names choose_inputs(Table& table, const ColumnChoice& choice, std::optional<std:
     fail("[columns] {} has {} columns of dates, {}, expected one of them: --inputs {} or --inputs {}", file,
          found.names.size(), quoted_list(found.names), flag_list(std::array{found.names[0]}),
          flag_list(std::array{found.names[1]}));
+  if (found.doubt == Doubt::nothing) check_unread_dates(table, choice);
   if (found.doubt == Doubt::nothing)
     fail(
         "[columns] {} has no column of dates, nor of numbers without a gap, for an input, expected --inputs to name "

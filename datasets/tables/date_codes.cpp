@@ -31,6 +31,7 @@ std::optional<std::int64_t> day_of_part(int year, char letter, std::string_view 
     case 'm': return digits.size() <= 2 ? day_in_calendar(year, part, 1) : std::nullopt;
     case 'q':
     case 'k':
+    case 't':  // trimestre
       return digits.size() == 1 && part >= 1 && part <= 4 ? day_in_calendar(year, 3 * part - 2, 1) : std::nullopt;
     case 'h':
     case 's':
@@ -66,15 +67,33 @@ std::optional<DateTime> part_and_year(std::string_view text) {
   const int year = value_of_digits(text.substr(text.size() - kCodeYear));
   text.remove_suffix(kCodeYear);
   if (!text.empty() && (text.back() == '-' || text.back() == ' ' || text.back() == '/')) text.remove_suffix(1);
-  if (text.size() == 2 && is_digit(text[0]) && small_letter(text[1]) == 'q')
+  if (text.size() == 2 && is_digit(text[0]) && (small_letter(text[1]) == 'q' || small_letter(text[1]) == 't'))
     return at_day(day_of_part(year, 'q', text.substr(0, 1)));
+  if (text.size() > 2 && small_letter(text[0]) == 'k' && small_letter(text[1]) == 'w')  // KW 49 2022
+    return at_day(day_of_part(year, 'w', trim(text.substr(2))));
   if (text.size() < 2) return {};
   return at_day(day_of_part(year, small_letter(text[0]), text.substr(1)));
 }
 
-/// 01/2018, 1-2018, 2018/01.
+/// Q1-05, Q1'05 and 1Q05: the years of two digits are 1969 to 2068.
+std::optional<DateTime> quarter_of_short_year(std::string_view text) {
+  constexpr std::size_t kShortest = 4, kLongest = 5, kYear = 2;
+  if (text.size() < kShortest || text.size() > kLongest || !are_digits(text.substr(text.size() - kYear))) return {};
+  const int year = value_of_digits(text.substr(text.size() - kYear));
+  std::string_view quarter = text.substr(0, 2);
+  if (text.size() == kLongest && std::string_view("-' /").find(text[2]) == std::string_view::npos) return {};
+  if (small_letter(quarter[1]) == 'q')
+    quarter = quarter.substr(0, 1);
+  else if (small_letter(quarter[0]) == 'q')
+    quarter = quarter.substr(1);
+  else
+    return {};
+  return at_day(day_of_part(year < 69 ? 2000 + year : 1900 + year, 'q', quarter));
+}
+
+/// 01/2018, 1-2018, 2018/01, 2018_01.
 std::optional<DateTime> month_beside_year(std::string_view text) {
-  const std::size_t mark = text.find_first_of("/-");
+  const std::size_t mark = text.find_first_of("/-_");
   if (mark == std::string_view::npos) return {};
   const std::string_view first = text.substr(0, mark), second = text.substr(mark + 1);
   if (!are_digits(first) || !are_digits(second)) return {};
@@ -85,20 +104,27 @@ std::optional<DateTime> month_beside_year(std::string_view text) {
   return {};
 }
 
-/// 2024-020.
-std::optional<DateTime> dashed_day_in_year(std::string_view text) {
-  constexpr std::size_t kSize = 8;
-  if (text.size() != kSize || text[kCodeYear] != '-' || !are_digits(text.substr(0, kCodeYear)) ||
-      !are_digits(text.substr(kCodeYear + 1)))
-    return {};
-  return at_day(day_in_year(value_of_digits(text.substr(0, kCodeYear)), value_of_digits(text.substr(kCodeYear + 1))));
-}
-
 /// The day of a time that is zoned or not.
 std::optional<DateTime> at_clock(std::int64_t day, const std::string& clock) {
   const auto time = parse_date_time("1970-01-01T" + clock);
   if (!time) return {};
   return DateTime{day + time->day, time->nanosecond, time->zoned};
+}
+
+/// 2024-020, and with a time: 2024-020T13:00, 2024/020 13:00.
+std::optional<DateTime> dashed_day_in_year(std::string_view text) {
+  constexpr std::size_t kSize = 8;
+  if (text.size() > kSize + 1 && (text[kSize] == 'T' || text[kSize] == ' ')) {
+    std::string day(text.substr(0, kSize));
+    if (day[kCodeYear] == '/') day[kCodeYear] = '-';
+    const auto found = dashed_day_in_year(day);
+    const std::string clock = iso_clock(trim(text.substr(kSize + 1)));
+    return found && !clock.empty() ? at_clock(found->day, clock) : std::nullopt;
+  }
+  if (text.size() != kSize || text[kCodeYear] != '-' || !are_digits(text.substr(0, kCodeYear)) ||
+      !are_digits(text.substr(kCodeYear + 1)))
+    return {};
+  return at_day(day_in_year(value_of_digits(text.substr(0, kCodeYear)), value_of_digits(text.substr(kCodeYear + 1))));
 }
 
 /// A time of digits, 01, 0130 or 013000[.5], with Z or an offset behind, as text with colons; empty if it is none.
@@ -125,7 +151,7 @@ std::optional<DateTime> basic_date(std::string_view text) {
   const auto day = day_in_calendar(value_of_digits(text.substr(0, kCodeYear)), value_of_digits(text.substr(4, 2)),
                                    value_of_digits(text.substr(6, 2)));
   const char mark = text[kSize];
-  if (!day || (mark != 'T' && mark != 't' && mark != ' ' && mark != '_' && mark != '-')) return {};
+  if (!day || (mark != 'T' && mark != 't' && mark != ' ' && mark != '_' && mark != '-' && mark != ':')) return {};
   const std::string_view time = trim(text.substr(kSize + 1));
   std::string clock = basic_clock(time);
   if (clock.empty()) clock = iso_clock(time);
@@ -200,6 +226,7 @@ std::optional<std::int64_t> day_in_year(int year, int day) {
 
 std::optional<DateTime> parse_date_code(std::string_view text) {
   constexpr std::size_t kShortest = 6, kLongest = 40;
+  if (const auto quarter = quarter_of_short_year(text)) return quarter;
   if (text.size() < kShortest || text.size() > kLongest) return {};
   for (const auto parse : {year_and_part, part_and_year, month_beside_year, dashed_day_in_year, basic_date, hour_alone,
                            month_within_digits})

@@ -112,7 +112,7 @@ std::string clock_behind_date(std::string_view text) {
 
 /// Returns where the time of day begins in 2020/01/05 13:05, 5.1.2020 13.05.00 and 5 Jan 2020 1 PM; npos without one.
 std::size_t time_begin(std::string_view text) {
-  const auto is_gap = [](char c) { return c == ' ' || c == 'T' || c == 't'; };
+  const auto is_gap = [](char c) { return c == ' ' || c == 'T' || c == 't' || c == '_'; };
   const std::size_t colon = text.find(':');
   for (std::size_t at = std::min(colon, text.size()); at-- > 0;) {
     if (!is_gap(text[at]) || at + 1 == text.size()) continue;
@@ -121,13 +121,37 @@ std::size_t time_begin(std::string_view text) {
   return std::string_view::npos;
 }
 
+/// Texts of other programs as the functions below read them: Fri Mar 29 13:00:00 UTC 2024, [29/Mar/2024:13:00:00
+/// +0100], 2018Jan and Jan '19. Empty for others.
+std::string rewritten(std::string_view text) {
+  constexpr std::size_t kTime = 11;
+  if (text.starts_with('[') && text.ends_with(']')) text = text.substr(1, text.size() - 2);
+  const std::size_t colon = text.find(':');
+  if (colon == kTime && text[2] == '/' && text[6] == '/')
+    return fmt::format("{} {}", text.substr(0, colon), text.substr(colon + 1));
+  if (const std::size_t mark = text.find('\''); mark != std::string_view::npos && mark > 2 && mark + 3 == text.size())
+    return fmt::format("{}{}{}", text.substr(0, mark), text[mark - 1] == ' ' ? "" : " ", text.substr(mark + 1));
+  if (text.size() > kYearDigits + 2 && text.find(' ') == std::string_view::npos &&
+      are_digits(text.substr(0, kYearDigits)) && month_of(text.substr(kYearDigits)) > 0)
+    return fmt::format("{} {}", text.substr(kYearDigits), text.substr(0, kYearDigits));
+  const std::size_t year = text.size() > kYearDigits ? text.size() - kYearDigits : 0;
+  if (colon == std::string_view::npos || colon > year || year == 0 || text[year - 1] != ' ' ||
+      !are_digits(text.substr(year)) || !is_letter(text.front()))
+    return {};
+  const std::size_t time = text.rfind(' ', colon);
+  if (time == std::string_view::npos) return {};
+  return fmt::format("{} {}{}", text.substr(0, time), text.substr(year), text.substr(time, year - 1 - time));
+}
+
 /// A date with a time of day or without.
 std::optional<DateTime> parse_one(std::string_view text, DateOrder order, bool short_years) {
+  if (const std::string other = rewritten(text); !other.empty()) return parse_one(other, order, short_years);
   if (const auto code = parse_date_code(text)) return code;
   std::string_view day = text;
   std::string time;
   if (const std::size_t gap = time_begin(text); gap != std::string_view::npos) {
     day = trim(text.substr(0, gap));
+    if (day.ends_with(',')) day.remove_suffix(1);  // 29.03.2024, 13:00
     time = clock_behind_date(trim(text.substr(gap + 1)));
     if (time.empty() || day.empty()) return {};
   } else if (text.find(':') != std::string_view::npos) {
@@ -156,7 +180,7 @@ std::array<std::string_view, 2> interval_in(std::string_view text) {
 }  // namespace
 
 std::optional<DateTime> parse_date_notation(std::string_view text, DateOrder order, bool short_years) {
-  constexpr std::size_t kShortest = 5, kLongest = 64;
+  constexpr std::size_t kShortest = 4, kLongest = 64;
   if (text.size() < kShortest || text.size() > kLongest || text.find_first_of("0123456789") == std::string_view::npos)
     return {};
   if (const auto found = parse_one(text, order, short_years)) return found;

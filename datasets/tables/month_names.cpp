@@ -18,7 +18,7 @@ struct Month {
 constexpr std::array<Month, 12> kMonths = {{
     {1, " january jan januar jän jänner januari janvier janv enero ene janeiro gennaio gen "},
     {2, " february feb februar februari février févr fév fevrier fevr febrero fevereiro fev febbraio "},
-    {3, " march mar märz mär maerz mars marzo março marco maart mrt mart "},
+    {3, " march mar märz mär maerz mrz mars marzo março marco maart mrt mart "},
     {4, " april apr avril avr abril abr aprile "},
     {5, " may mai mayo maio mag maggio mei maj "},
     {6, " june jun juni juin junio junho giugno giu "},

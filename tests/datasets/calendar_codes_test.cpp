@@ -44,7 +44,7 @@ TEST_CASE("calendar codes: columns of numbers that go on as dates") {
   CHECK(code(parts(12, [](int y, int p) { return fmt::format("{:02}{:02}", y % 100, p); })) == short_month);
   CHECK(code(parts(12, [](int y, int p) { return fmt::format("{:02}{}", p, y); })) == month_year);
   CHECK(code(parts(12, [](int y, int p) { return fmt::format("{}{}", y, p); })) == year_month);
-  CHECK(code(parts(52, [](int y, int p) { return fmt::format("{}{:02}", y, p); })) == year_week);
+  CHECK(code(parts(52, [](int y, int p) { return fmt::format("{}{:02}", y + 1, p); })) == year_week);
   CHECK(code(parts(4, [](int y, int p) { return fmt::format("{}{}", y, p); })) == year_quarter);
   CHECK(code(parts(4, [](int y, int p) { return fmt::format("{}.{}", y, p); })) == point_quarter);
   CHECK(code(parts(4, [](int y, int p) { return fmt::format("{}{:02}", y, p); })) == year_zero_quarter);

@@ -189,6 +189,14 @@ TEST_CASE("columns: an error names the cell in an unknown notation") {
   CHECK(chosen("x,y,note\n1,,start\n2,5,1\n3,4,2\n4,5,3\n") == "x > y");  // a row of data
 }
 
+TEST_CASE("columns: dates in a notation that is not read have a remedy") {
+  for (const std::string cell : {"FY2005 Q1", "2022-49", "49/2022"})
+    CHECK(refused("date,y\n" + cell + ",1\n" + cell + ",\n") ==
+          R"([t.csv:2] column "date" holds ")" + cell +
+              R"(", a notation of dates that is not read, expected )"
+              "2024-03-29 or 2024-03-29T13:00");
+}
+
 TEST_CASE("columns: whole columns of YYYYMMDD are dates") {
   CHECK(chosen("date,n,y\n20200125,1,2\n20200208,2,\n") == "date > y");
   CHECK(refused("date,n,y\n20200125,1,2\n20200230,2,\n").find("might be inputs") != std::string::npos);

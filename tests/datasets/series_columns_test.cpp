@@ -74,8 +74,8 @@ TEST_CASE("columns: a column that tells the times of a day apart names no series
   CHECK(doubt_of_series(periods, {{"date"}, {"y"}}) ==
         R"([columns] t.csv has 3 dates 48 times; if "half_hour" counts the parts of a day, use --date date,half_hour; )"
         "if it names the series, use --group half_hour");
-  CHECK(doubt_of_series("day,y\nJan 30,1\nJan 31,2\nFeb 01,3\n", {{"day"}, {"y"}}) ==
-        R"([t.csv:2] column "day" holds "Jan 30", a day of a month or a month of a year, expected whole years: )"
+  CHECK(doubt_of_series("day,y\nJan 29,1\nJan 30,1\nJan 31,2\nFeb 01,3\n", {{"day"}, {"y"}}) ==
+        R"([t.csv:2] column "day" holds "Jan 29", a day of a month or a month of a year, expected whole years: )"
         "10 Jan 2024 or Jan 2010");
   CHECK(doubt_of_series("day;y\n01.01.2024;10.064\n02.01.2024;9.500\n13.01.2024;11.000\n", {{"y"}, {"day"}})
             .find("--decimal . or , to name the decimal sign") != std::string::npos);

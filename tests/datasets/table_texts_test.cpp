@@ -5,6 +5,7 @@
 #include "npzoo/datasets/tables/clock_text.h"
 #include "npzoo/datasets/tables/column_scan.h"
 #include "npzoo/datasets/tables/date_codes.h"
+#include "npzoo/datasets/tables/date_notations.h"
 #include "npzoo/datasets/tables/date_parts.h"
 #include "npzoo/datasets/tables/flag_text.h"
 #include "npzoo/datasets/tables/month_names.h"
@@ -169,6 +170,44 @@ TEST_CASE("date codes: each is read as its ISO date, or not at all") {
     const std::string captured(text);
     CAPTURE(captured);
     CHECK(shown(parse_date_code(text)) == expected);
+  }
+}
+
+TEST_CASE("date notations: of offices, logs and spreadsheets") {
+  struct Case {
+    const char *text, *expected;
+  };
+  for (const auto& [text, expected] :
+       std::vector<Case>{{"Mrz 2015", "2015-03-01"},
+                         {"KW49/2022", "2022-12-05"},
+                         {"KW 49 2022", "2022-12-05"},
+                         {"2T2005", "2005-04-01"},
+                         {"2005T2", "2005-04-01"},
+                         {"Q2-05", "2005-04-01"},
+                         {"2Q05", "2005-04-01"},
+                         {"Q2'99", "1999-04-01"},
+                         {"Q5-05", "none"},
+                         {"2018_02", "2018-02-01"},
+                         {"2018Feb", "2018-02-01"},
+                         {"Feb '19", "2019-02-01"},
+                         {"29.03.2024, 13:00", "2024-03-29T13:00:00"},
+                         {"29.03.2024 13:00 Uhr", "2024-03-29T13:00:00"},
+                         {"29.03.2024 01:00 p. m.", "2024-03-29T13:00:00"},
+                         {"2024-03-29 13:00 CET", "2024-03-29T12:00:00Z"},
+                         {"2024-03-31 13:00 CEST", "2024-03-31T11:00:00Z"},
+                         {"2024-03-29T13:00+01:00[Europe/Berlin]", "2024-03-29T12:00:00Z"},
+                         {"Fri Mar 29 13:00:00 2024", "2024-03-29T13:00:00"},
+                         {"Fri Mar 29 13:00:00 UTC 2024", "2024-03-29T13:00:00Z"},
+                         {"[29/Mar/2024:13:00:00 +0100]", "2024-03-29T12:00:00Z"},
+                         {"2024-089T13:00", "2024-03-29T13:00:00"},
+                         {"2024/089 13:00", "2024-03-29T13:00:00"},
+                         {"2024-03-29_13:00:00", "2024-03-29T13:00:00"},
+                         {"20240329:1300", "2024-03-29T13:00:00"},
+                         {"FY2005 Q1", "none"},
+                         {"2005:1", "none"}}) {
+    const std::string captured(text);
+    CAPTURE(captured);
+    CHECK(shown(parse_date_notation(text, DateOrder::dmy, false)) == expected);
   }
 }
 
