@@ -45,5 +45,11 @@ TEST_CASE("TimeNotation writes months and quarters, and whole dates where these 
   CHECK(notation_of({"2022-02", "2022-03"}, {february, march}).text(day_after) == "2022-02-02");
   CHECK(notation_of({"Feb 2022", "Mar 2022"}, {february, march}).text(march) == "Mar 2022");
   CHECK(notation_of({"2022-Q2"}, {83}).text(174) == "2022-Q3");
+  CHECK(notation_of({"02.2022", "03.2022"}, {february, march}).text(february) == "02.2022");
+  CHECK(notation_of({"Feb-2022", "Mar-2022"}, {february, march}).text(march) == "Mar-2022");
+  CHECK(notation_of({"2202", "2203"}, {february, march}).text(march) == "2203");
+  CHECK(notation_of({"20222"}, {83}).text(174) == "20223");
+  CHECK(notation_of({"08012022", "09012022"}, {0, 1}).text(40) == "17022022");
+  CHECK(notation_of({"20220108.0", "20220109.0"}, {0, 1}).text(40) == "20220217.0");
   CHECK(notation_of({"2022-Q2"}, {83}).text(113) == "2022-05-01");
 }
