@@ -3,7 +3,6 @@
 #include <fmt/compile.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <iterator>
 
@@ -51,13 +50,23 @@ void TableWriter::write(std::string_view cells, std::span<const double> numbers)
       fail("[{}:{}] column {} is {}, expected a finite number", file_.name(), lines_ + 1, in_quotes(header_[first + i]),
            numbers[i]);
     if (first + i > 0) line_ += style_.separator;
-    const auto begin = static_cast<std::ptrdiff_t>(line_.size());
+    const std::size_t begin = line_.size();
     fmt::format_to(std::back_inserter(line_), FMT_COMPILE("{}"), numbers[i]);
-    if (style_.decimal_sign != '.') std::replace(line_.begin() + begin, line_.end(), '.', style_.decimal_sign);
+    if (style_.decimal_sign != '.') write_decimal_sign(begin);
   }
   line_ += '\n';
   file_.write(std::string_view(line_));
   ++lines_;
+}
+
+/// Replaces the points of the number that begins at `begin`. A sign that is the separator as well needs quotes.
+void TableWriter::write_decimal_sign(std::size_t begin) {
+  const std::size_t point = line_.find('.', begin);
+  if (point == std::string::npos) return;
+  line_[point] = style_.decimal_sign;
+  if (style_.decimal_sign != style_.separator) return;
+  line_.insert(begin, 1, '"');
+  line_ += '"';
 }
 
 void TableWriter::write_blank(std::string_view cells, std::size_t blank) {

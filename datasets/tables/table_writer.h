@@ -11,7 +11,7 @@
 
 namespace npzoo {
 
-/// How a table writes its numbers.
+/// How a table writes its numbers. Numbers with a decimal sign that is the separator stand in quotes.
 struct TableStyle {
   char separator = ',', decimal_sign = '.';
 };
@@ -37,6 +37,8 @@ class TableWriter {
   void commit() { file_.commit(); }
 
  private:
+  void write_decimal_sign(std::size_t begin);
+
   AtomicFile file_;
   std::vector<std::string> header_;
   TableStyle style_;

@@ -55,6 +55,20 @@ TEST_CASE("tables: the writer") {
   CHECK(read_text(directory / "t.csv") == "x,y\n1,0.1\n 1e300,-3\n");
 }
 
+TEST_CASE("tables: a decimal sign that separates cells as well needs quotes") {
+  TemporaryDirectory directory;
+  const Names header{"x", "y", "z"};
+  TableWriter writer(directory / "t.csv", header, {}, {.separator = ',', .decimal_sign = ','});
+  writer.write("\"1,5\"", Values{-0.25, 3});
+  writer.write("2", Values{1e-7, 1.5e300});
+  writer.commit();
+  CHECK(read_text(directory / "t.csv") == "x,y,z\n\"1,5\",\"-0,25\",3\n2,1e-07,\"1,5e+300\"\n");
+  TableWriter plain(directory / "u.csv", header, {}, {.separator = ';', .decimal_sign = ','});
+  plain.write("1,5", Values{-0.25, 3});
+  plain.commit();
+  CHECK(read_text(directory / "u.csv") == "x;y;z\n1,5;-0,25;3\n");
+}
+
 TEST_CASE("tables: comments of the writer") {
   TemporaryDirectory directory;
   const Names header{"#x", "y"}, comments{"one", "", "x from 1, \"to\" 2"};
