@@ -15,10 +15,19 @@ namespace {
 
 using Kind = ColumnSummary::Kind;
 
-/// Whether one of the words of a name begins with `begin`, and is one of the usual ones.
+bool is_capital(char c) { return c >= 'A' && c <= 'Z'; }
+
+/// Whether one of the words of a name is one of `words`. A capital behind a small letter begins a word:
+/// decimalLatitude.
 bool has_word(std::string_view name, std::span<const std::string_view> words) {
   std::string word;
   for (std::size_t i = 0; i <= name.size(); ++i) {
+    const bool begins =
+        i > 0 && i < name.size() && is_capital(name[i]) && is_letter(name[i - 1]) && !is_capital(name[i - 1]);
+    if (begins) {
+      if (std::ranges::find(words, word) != words.end()) return true;
+      word.clear();
+    }
     if (i < name.size() && is_letter(name[i])) {
       word += small_letter(name[i]);
       continue;
@@ -64,12 +73,14 @@ bool are_coordinates(const std::vector<std::string>& names) {
 }
 
 bool is_longitude(std::string_view name) {
-  constexpr auto kWords = std::to_array<std::string_view>({"lon", "lng", "long", "longitude", "longitud"});
+  constexpr auto kWords = std::to_array<std::string_view>(
+      {"lon", "lng", "long", "longitude", "longitud", "longitudine", "xlon", "xlong", "länge", "längengrad"});
   return has_word(name, kWords);
 }
 
 bool is_latitude(std::string_view name) {
-  constexpr auto kWords = std::to_array<std::string_view>({"lat", "latitude", "latitud"});
+  constexpr auto kWords = std::to_array<std::string_view>(
+      {"lat", "latitude", "lattitude", "latitud", "latitudine", "xlat", "breite", "breitengrad"});
   return has_word(name, kWords);
 }
 

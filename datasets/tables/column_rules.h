@@ -41,7 +41,8 @@ std::vector<std::string> whole_names(std::span<const std::string> names, const H
 std::vector<std::string> group_names(const std::string& group, const HasColumn& has);
 /// Whether two names are those of coordinates, such as lon and lat, or x and y.
 bool are_coordinates(const std::vector<std::string>& names);
-/// Whether a column's name says that it holds longitudes or latitudes: lon, Longitude (deg), station_lat.
+/// Whether a column's name says that it holds longitudes or latitudes: lon, Longitude (deg), station_lat,
+/// decimalLatitude; also in German, Italian and Spanish.
 bool is_longitude(std::string_view name);
 bool is_latitude(std::string_view name);
 

@@ -218,9 +218,14 @@ TEST_CASE("columns: names with commas, and groups of several columns") {
   CHECK(group_names("b, c", has) == std::vector<std::string>{"b, c"});
   CHECK(group_names("a,b, c,d", has) == std::vector<std::string>{"a", "b, c", "d"});
   CHECK(group_names("", has).empty());
-  CHECK(is_latitude("Station_Lat (deg)"));
-  CHECK(is_longitude("LONGITUDE"));
-  CHECK(!is_latitude("plate"));
+  for (const char* name : {"Station_Lat (deg)", "lat_deg", "latitude (deg)", "Lat.", "stop_lat", "LAT_DD",
+                           "decimalLatitude", "latitud", "Latitudine", "geoBreite", "XLAT"})
+    CHECK_MESSAGE(is_latitude(name), name);
+  for (const char* name : {"LONGITUDE", "lon_deg", "longitude (deg)", "Long.", "stop_lon", "LON_DD", "decimalLongitude",
+                           "longitud", "Longitudine", "Länge", "xlong"})
+    CHECK_MESSAGE(is_longitude(name), name);
+  for (const char* name : {"plate", "along", "Flat", "longest"})
+    CHECK_MESSAGE((!is_latitude(name) && !is_longitude(name)), name);
   ReadTable file("t.csv", "a,b,y\nx,1,2\nx,2,3\nx,1,4\n");
   const Table::Labels labels = (*file).labels(std::array<std::size_t, 2>{0, 1});
   CHECK(labels.names == std::vector<std::string>{"x, 1", "x, 2"});

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "npzoo/datasets/tables/column_rules.h"
 #include "npzoo/engine/words.h"
 
 namespace npzoo {
@@ -160,11 +161,6 @@ std::string reason_for_sphere(const Interval& lon, const Interval& lat) {
 std::string in_lower_case(std::string name) {
   std::ranges::transform(name, name.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
   return name;
-}
-
-bool is_longitude(const std::string& column) {
-  const std::string name = in_lower_case(column);
-  return name == "lon" || name == "lng" || name == "long" || name == "longitude";
 }
 
 /// Returns true for a column of numbers that is called a date: days of a spreadsheet from 1954 to 2119.
