@@ -68,6 +68,8 @@ Table Table::read(const std::filesystem::path& path, const Options& options) {
     table.first_line_ = reader.first_line();
     while (reader.next()) {
       reader.cells();  // as many as there are columns
+      if (reader.passed() > 0) table.passed_.push_back({reader.line() - reader.passed(), reader.passed()});
+      table.breaks_.insert(table.breaks_.end(), static_cast<std::size_t>(reader.passed()), table.rows() - 1);
       table.breaks_.insert(table.breaks_.end(), static_cast<std::size_t>(std::ranges::count(reader.text(), '\n')),
                            table.rows());
       table.text_ += reader.text();

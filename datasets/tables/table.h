@@ -64,6 +64,11 @@ class Table {
   std::string_view text(std::int64_t row) const;
   /// Returns the line of a row in the file, counted from 1.
   std::int64_t line(std::int64_t row) const;
+  /// Lines between rows that are blank or comments.
+  struct PassedLines {
+    std::int64_t first, count;
+  };
+  const std::vector<PassedLines>& passed() const { return passed_; }
   /// Returns the decimal sign of the columns read so far.
   char decimal_sign() const { return decimal_sign_; }
 
@@ -117,7 +122,8 @@ class Table {
   std::int64_t first_line_ = 0;
   std::string text_;                      // of all rows, one behind the other
   std::vector<std::uint64_t> begins_{0};  // of each row in it, and its end
-  std::vector<std::int64_t> breaks_;      // the row of each line break within quotes
+  std::vector<std::int64_t> breaks_;      // the row of each line break within quotes, the row before passed lines
+  std::vector<PassedLines> passed_;
   char decimal_sign_ = '.';
   std::vector<ColumnSummary> summaries_;
   mutable std::vector<ColumnScan> scans_;

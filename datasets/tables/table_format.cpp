@@ -89,13 +89,13 @@ void TableFormat::check_names() {
   for (std::size_t i = 0; i < header_.size(); ++i)
     if (!header_[i].empty()) by_name_.push_back(i);
   std::ranges::sort(by_name_, {}, name);
+  // Taking a row of data for the names would lose it without a word.
+  check(by_name_.empty() || !std::ranges::all_of(by_name_, is_data, name),
+        "[{}] holds only numbers, expected column names: add a line of names above it", where(line_));
   const auto twice = std::ranges::adjacent_find(by_name_, {}, name);
   check(twice == by_name_.end(), "[{}] has two columns {}", where(line_),
         twice == by_name_.end() ? "" : in_quotes(name(*twice)));
   check(!by_name_.empty() || header_.size() > 1, "[{}] column 1 has no name", where(line_));
-  // Taking a row of data for the names would lose it without a word.
-  check(by_name_.empty() || !std::ranges::all_of(by_name_, is_data, name),
-        "[{}] holds only numbers, expected column names: add a line of names above it", where(line_));
 }
 
 void TableFormat::check_named() const {

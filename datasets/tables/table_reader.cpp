@@ -1,5 +1,7 @@
 #include "npzoo/datasets/tables/table_reader.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -16,7 +18,7 @@ constexpr std::size_t kFirstCapacity = std::size_t{1} << 18;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::size_t kHead = std::size_t{1} << 16;
 constexpr std::size_t kPeeked = 5;  // rows that show what separates columns
-constexpr std::string_view kGeneralHint = "; use --skip-rows if";
+constexpr std::string_view kGeneralHint = "; use --skip-rows if", kNamesHint = "; if the names of the columns are";
 
 }  // namespace
 
@@ -28,7 +30,7 @@ auto TableReader::with_hint(const auto& read) const {
     std::string message = error.what();
     if (!lines || *lines == skipped_) throw;
     message.erase(std::min(message.find(kGeneralHint), message.size()));
-    fail("{}; if the names of the columns are in line {}, use --skip-rows {}", message, *lines + 1, *lines);
+    fail("{}{} in line {}, use --skip-rows {}", message, kNamesHint, *lines + 1, *lines);
   }
 }
 
@@ -54,17 +56,38 @@ void TableReader::read_format() {
   const bool toa5 = is_toa5(*peek());
   if (toa5) next_line();
   if (toa5) skip_to_header(comments);
+  has_comments_ = !comments.empty();
   if (!read_names_in_comments(comments)) {
     std::string header = take_header();
-    if (!separator_ && between_blanks(header)) separator_ = ' ';
-    const std::string found = separators_in(header);
-    if (!separator_ && found.size() > 1) separator_ = separator_by_rows(header, peek_rows(kPeeked), found);
+    find_separator(header);
     format_ = std::make_unique<TableFormat>(bytes_.name(), line_, header, separator_, two_words_);
+    check_no_data(header);
   }
   for (int units = toa5 ? 2 : 0; units > 0; --units) next_line();
   if (const auto row = peek(); row && has_rdb_formats(*row)) next_line();
   first_line_ = line_ + 1;
   if (format_->columns() > 1) blanks_ += format_->separator();  // spreadsheets write empty cells below a table
+}
+
+/// Finds what separates columns, and adds a column without a name that all rows have.
+void TableReader::find_separator(std::string& header) {
+  const std::string found = separators_in(header);
+  if (!separator_ && found.empty()) separator_ = rare_separator(header, peek_rows(kPeeked));
+  if (!separator_ && between_blanks(header)) separator_ = ' ';
+  if (!separator_ && found.size() > 1) separator_ = separator_by_rows(header, peek_rows(kPeeked), found);
+  const char separator = separator_ ? *separator_ : found.size() == 1 ? found[0] : '\0';
+  if (separator == '\0' || separator == ' ' || header.find('\n') != std::string::npos) return;
+  const ColumnAtEdge edge = unnamed_column(header, peek_rows(kPeeked), separator);
+  if (edge == ColumnAtEdge::in_front) header.insert(0, 1, separator);
+  if (edge == ColumnAtEdge::behind) header += separator;
+}
+
+/// Taking a row of data for the names would lose it without a word.
+void TableReader::check_no_data(std::string_view header) {
+  const auto data = data_among_names(header, peek_rows(kPeeked), format_->separator());
+  if (data)
+    fail("[{}:{}] has the name {} above {}, found data, expected column names: add a line of names above it",
+         bytes_.name(), line_, in_quotes(data->name), data->above);
 }
 
 /// Skips comments, blank lines and the line that names the separator.
@@ -88,7 +111,7 @@ void TableReader::skip_to_header(std::vector<std::string>& comments) {
 
 bool TableReader::read_names_in_comments(const std::vector<std::string>& comments) {
   if (comments.empty()) return false;
-  const auto names = names_in_comments(comments, *peek());
+  const auto names = names_in_comments(comments, peek_rows(kPeeked + 1));
   if (!names) return false;
   format_ = std::make_unique<TableFormat>(bytes_.name(), line_, names->header, names->separator);
   return true;
@@ -219,8 +242,25 @@ bool TableReader::next() {
 }
 
 bool TableReader::next_row() {
+  passed_ = 0;
+  for (;; ++passed_) {
+    if (line_end(0, false); pending_.empty()) return false;
+    if (!has_comments_ || !pending_.starts_with('#')) {
+      take_row();
+      if (!is_blank(text_)) break;
+    } else {
+      next_line();
+    }
+  }
+  // In a table of one column a blank line may be a missing value.
+  check(passed_ == 0 || format_->columns() > 1 || !blank_line_, "[{}:{}] is blank between rows, expected column {}",
+        bytes_.name(), blank_line_, format_->title(0));
+  return true;
+}
+
+/// Takes a row, which goes on in the next line within quotes.
+void TableReader::take_row() {
   std::size_t end = line_end(0, false);
-  if (pending_.empty()) return false;
   row_line_ = line_ + 1;
   std::int64_t lines = 1;
   using At = TableFormat::At;
@@ -232,24 +272,44 @@ bool TableReader::next_row() {
     ++lines;
   }
   text_ = take(end, lines);
-  if (!is_blank(text_)) return true;
-  expect_blank_rest();
-  return false;
+  if (blank_line_ == 0 && is_blank(text_)) blank_line_ = row_line_;
 }
 
 bool TableReader::is_blank(std::string_view line) const {
   return line.find_first_not_of(blanks_) == std::string_view::npos;
 }
 
-void TableReader::expect_blank_rest() {
-  const std::int64_t blank = line_;
-  while (const auto line = next_line())
-    check(is_blank(*line), "[{}:{}] is blank between rows, expected column {}", bytes_.name(), blank,
-          format_->title(0));
+/// True if the row at hand begins with a word, behind two rows or more, and no line below has as many cells as the
+/// table: a note, or a line such as END.
+bool TableReader::is_footer() {
+  constexpr std::size_t kMost = 200;
+  if (row_line_ < first_line_ + 2) return false;
+  const std::string_view first = trim(text_.substr(0, text_.find(format_->separator())));
+  if (CellParser(*format_).kind_of(first) != ColumnForm::Kind::unknown || first.empty()) return false;
+  const std::vector<std::string_view> rest = peek_rows(kMost);
+  Cells cells;
+  return rest.size() < kMost && std::ranges::none_of(rest, [&](std::string_view row) {
+           try {
+             format_->split(row, 0, cells);
+             return true;
+           } catch (const Error&) {
+             return false;
+           }
+         });
 }
 
 const std::vector<std::string_view>& TableReader::cells() {
-  with_hint([this] { format_->split(text_, row_line_, cells_); });
+  try {
+    with_hint([this] { format_->split(text_, row_line_, cells_); });
+  } catch (const Error& error) {
+    if (!is_footer()) throw;
+    std::string message = error.what();
+    for (const std::string_view hint : {kGeneralHint, kNamesHint})
+      message.erase(std::min(message.find(hint), message.size()));
+    const bool last = peek_rows(1).empty();
+    fail("{}; if the table ends above, delete {}", message,
+         fmt::format(fmt::runtime(last ? "line {}" : "the lines from {} on"), row_line_));
+  }
   return cells_.text;
 }
 

@@ -23,8 +23,9 @@ namespace npzoo {
 /// stand between blanks; then rows may have a name in front, as R writes them, whose column is called row, or a date
 /// and a time of day as one cell. Lines of units in files of TOA5 and RDB are skipped. Line ends may be LF, CRLF,
 /// CRCRLF, or CR if the file has no LF; a byte order mark, and at the end blank lines and lines of empty cells are
-/// accepted. Anything else throws an Error that names the file, and the line where there is one; if the table seems to
-/// begin further down, the Error says how to skip lines.
+/// accepted. They are skipped between rows as well, unless the table has one column, and so are lines that begin with
+/// `#` if such lines precede the header. Anything else throws an Error that names the file, and the line where there is
+/// one; if the table seems to begin further down, the Error says how to skip lines.
 class TableReader {
  public:
   static constexpr std::size_t kMaxRowBytes = std::size_t{1} << 24;
@@ -42,6 +43,8 @@ class TableReader {
   std::int64_t line() const { return row_line_; }
   /// Returns the line in which the first row begins.
   std::int64_t first_line() const { return first_line_; }
+  /// Returns how many blank lines and comments stand between that row and the one before.
+  std::int64_t passed() const { return passed_; }
   /// Its cells, one for each column; throws Error if there are more or fewer.
   const std::vector<std::string_view>& cells();
 
@@ -54,9 +57,13 @@ class TableReader {
   void read_format();
   void skip_to_header(std::vector<std::string>& comments);
   std::string take_header();
+  void find_separator(std::string& header);
+  void check_no_data(std::string_view header);
   bool read_names_in_comments(const std::vector<std::string>& comments);
   bool between_blanks(std::string& header);
   bool next_row();
+  void take_row();
+  bool is_footer();
   /// Adds to an error of `read` how many lines stand before the table, if they do.
   auto with_hint(const auto& read) const;
   /// True for the line `sep=;` that spreadsheets write before the header; keeps the separator.
@@ -66,7 +73,6 @@ class TableReader {
   std::string_view take(std::size_t end, std::int64_t lines);
   bool refill();
   bool is_blank(std::string_view line) const;
-  void expect_blank_rest();
 
   ByteStream bytes_;
   std::unique_ptr<char[]> buffer_;
@@ -80,8 +86,9 @@ class TableReader {
   std::optional<char> separator_;  // named before the header
   std::optional<std::size_t> two_words_;
   std::unique_ptr<const TableFormat> format_;
+  bool has_comments_ = false;  // before the header
   std::string_view text_;
-  std::int64_t row_line_ = 0;
+  std::int64_t row_line_ = 0, passed_ = 0, blank_line_ = 0;
   Cells cells_;
 };
 

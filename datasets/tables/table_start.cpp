@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <unordered_set>
 
 #include "npzoo/datasets/tables/cell_parser.h"
@@ -138,6 +139,39 @@ std::size_t count_data(std::span<const std::string_view> cells) {
   return static_cast<std::size_t>(std::ranges::count_if(cells, is_data_cell));
 }
 
+enum class CellKind : std::uint8_t { blank, word, whole, decimal, date };
+
+CellKind kind_of_text(std::string_view cell) {
+  if (is_missing(cell)) return CellKind::blank;
+  const DecimalEvidence shown = decimal_evidence(cell);
+  if (shown != DecimalEvidence::no_number) return shown == DecimalEvidence::whole ? CellKind::whole : CellKind::decimal;
+  return is_date_cell(cell) ? CellKind::date : CellKind::word;
+}
+
+/// The kind of the cells of a column in most of some rows.
+CellKind usual_kind(std::span<const std::vector<std::string_view>> rows, std::size_t column) {
+  std::array<std::size_t, 5> counts{};
+  for (const auto& cells : rows) ++counts[static_cast<std::size_t>(kind_of_text(cells[column]))];
+  counts[0] = 0;
+  return static_cast<CellKind>(std::ranges::max_element(counts) - counts.begin());
+}
+
+/// Numbers that ascend or descend may be names: wavelengths, depths.
+bool are_a_scale(std::span<const double> numbers) {
+  constexpr std::size_t kFewest = 4;
+  return numbers.size() >= kFewest && (std::ranges::is_sorted(numbers, std::less_equal<>()) ||
+                                       std::ranges::is_sorted(numbers, std::greater_equal<>()));
+}
+
+/// How many names are usually those of units: NOAA writes a line of them below the names.
+std::size_t count_units(std::span<const std::string_view> names) {
+  constexpr auto kUnits = std::to_array<std::string_view>(
+      {"yr", "mo", "dy", "hr", "mn",  "m",    "s",    "sec", "ft",  "mi",  "hPa", "mb", "degT", "degC", "K",
+       "mm", "cm", "km", "kg", "m/s", "km/h", "W/m2", "kPa", "nmi", "deg", "kt",  "V",  "%",    "°C"});
+  return static_cast<std::size_t>(std::ranges::count_if(
+      names, [&](std::string_view name) { return std::ranges::find(kUnits, name) != kUnits.end(); }));
+}
+
 /// Lines without their ends; the last one only if the text ends with it.
 std::vector<std::string_view> lines_of(std::string_view head) {
   constexpr std::size_t kMost = 400;
@@ -270,30 +304,82 @@ std::optional<std::size_t> date_and_time_words(std::string_view row) {
   return {};
 }
 
-std::optional<CommentNames> names_in_comments(std::span<const std::string> comments, std::string_view row) {
-  const std::string found = separators_in(row);
+std::optional<DataAsName> data_among_names(std::string_view header, std::span<const std::string_view> rows,
+                                           char separator) {
+  const std::vector<std::string_view> names = split_line(header, separator);
+  std::vector<std::vector<std::string_view>> below;
+  for (const std::string_view row : rows)
+    if (auto cells = split_line(row, separator); cells.size() == names.size()) below.push_back(std::move(cells));
+  if (below.empty()) return {};
+  std::optional<DataAsName> decimal;
+  std::vector<double> numbers;
+  bool named = false;  // a word that no row repeats stands above numbers or dates
+  for (std::size_t c = 0; c < names.size(); ++c) {
+    const CellKind kind = kind_of_text(names[c]), usual = usual_kind(below, c);
+    if (kind == CellKind::date && usual == CellKind::date) return DataAsName{std::string(names[c]), "dates"};
+    if (kind == CellKind::decimal && usual == CellKind::decimal) decimal = {std::string(names[c]), "numbers"};
+    if (kind == CellKind::decimal) numbers.push_back(parse_number(names[c], '.', false).value_or(0));
+    const auto repeats = [&](const auto& cells) { return std::ranges::find(cells, names[c]) != cells.end(); };
+    named = named || (kind == CellKind::word && usual > CellKind::word && std::ranges::none_of(below, repeats));
+  }
+  return named || are_a_scale(numbers) ? std::nullopt : decimal;
+}
+
+std::optional<CommentNames> names_in_comments(std::span<const std::string> comments,
+                                              std::span<const std::string_view> rows) {
+  if (rows.empty()) return {};
+  const std::string found = separators_in(rows[0]);
   const char separator = found.empty() ? ' ' : found[0];
-  const std::vector<std::string_view> cells = split_line(row, separator);
-  const bool data = count_data(cells) > 0 && std::ranges::all_of(cells, [](std::string_view cell) {
-                      return is_data_cell(cell) || is_missing(cell);
-                    });
+  const std::vector<std::string_view> cells = split_line(rows[0], separator);
+  const auto is_data = [](std::string_view cell) { return is_data_cell(cell) || is_missing(cell); };
+  const bool data = (count_data(cells) > 0 && std::ranges::all_of(cells, is_data)) ||
+                    data_among_names(rows[0], rows.subspan(1), separator);
   if (!data) return {};
+  std::optional<CommentNames> best;
+  std::size_t fewest = 0;
   for (std::size_t i = comments.size(); i-- > 0;) {
     for (const char between : {',', ';', '\t', ' '}) {
       const std::vector<std::string_view> names = split_line(comments[i], between);
       const std::unordered_set<std::string_view> different(names.begin(), names.end());
       if (names.size() != cells.size() || different.size() != names.size() || different.contains("")) continue;
-      if (count_data(names) > 0) continue;
+      const std::size_t units = count_units(names);
+      if (count_data(names) > 0 || (best && units >= fewest)) continue;
       std::string header;
       for (const std::string_view name : names) {
         std::string plain(name);
         std::erase(plain, '"');
         header += fmt::format("{}\"{}\"", header.empty() ? "" : std::string(1, separator), plain);
       }
-      return CommentNames{i, header, separator};
+      best = CommentNames{i, header, separator};
+      fewest = units;
     }
   }
+  return best;
+}
+
+std::optional<char> rare_separator(std::string_view header, std::span<const std::string_view> rows) {
+  for (const char c : {'|', '~'}) {
+    const auto count = std::ranges::count(header, c);
+    const bool all =
+        std::ranges::all_of(rows, [&](std::string_view row) { return std::ranges::count(row, c) == count; });
+    if (count > 0 && all && !rows.empty()) return c;
+  }
   return {};
+}
+
+ColumnAtEdge unnamed_column(std::string_view header, std::span<const std::string_view> rows, char separator) {
+  const std::size_t names = split_line(header, separator).size();
+  bool blank = rows.size() > 1, in_front = blank;
+  std::unordered_set<std::string_view> different;
+  for (const std::string_view row : rows) {
+    const std::vector<std::string_view> cells = split_line(row, separator);
+    if (cells.size() != names + 1) return ColumnAtEdge::none;
+    blank = blank && cells.back().empty();
+    // Behind a comma that is a decimal sign there is one cell more, too.
+    const bool surely = separator != ',' || trim(row).starts_with('"');
+    in_front = in_front && surely && !is_date_cell(cells[0]) && different.insert(cells[0]).second;
+  }
+  return blank ? ColumnAtEdge::behind : in_front ? ColumnAtEdge::in_front : ColumnAtEdge::none;
 }
 
 std::optional<std::int64_t> lines_before_table(std::string_view head) {

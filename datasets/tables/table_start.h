@@ -34,14 +34,33 @@ std::size_t count_words(std::string_view text);
 /// The first of two words next to each other that are a date and a time of day.
 std::optional<std::size_t> date_and_time_words(std::string_view row);
 
-/// Finds names in comments (without their #) of a table whose first row below them has numbers and dates alone: as a
-/// header in quotes, with its separator, ' ' for blanks. The last comment with as many different names has them.
+/// A name that seems to be data of the column below it.
+struct DataAsName {
+  std::string name;
+  const char* above;  // "dates" or "numbers"
+};
+/// Finds a date above dates, or a decimal number above such numbers where no other name stands above data. Numbers that
+/// ascend or descend may be names.
+std::optional<DataAsName> data_among_names(std::string_view header, std::span<const std::string_view> rows,
+                                           char separator);
+
+/// Finds names in comments (without their #) of a table whose first row below them has numbers, dates and missing
+/// values alone, or data_among_names: as a header in quotes, with its separator, ' ' for blanks. Of the comments with
+/// as many different names, the one with the fewest units has them, then the last one.
 struct CommentNames {
   std::size_t comment;
   std::string header;
   char separator;
 };
-std::optional<CommentNames> names_in_comments(std::span<const std::string> comments, std::string_view row);
+std::optional<CommentNames> names_in_comments(std::span<const std::string> comments,
+                                              std::span<const std::string_view> rows);
+
+/// Finds the separator | or ~ of a header without another, if each row has as many of it.
+std::optional<char> rare_separator(std::string_view header, std::span<const std::string_view> rows);
+
+/// Where rows that all have one cell more than the header have it: a name of the row in front, or a blank cell behind.
+enum class ColumnAtEdge : std::uint8_t { none, in_front, behind };
+ColumnAtEdge unnamed_column(std::string_view header, std::span<const std::string_view> rows, char separator);
 
 /// The number of lines before the header of a table that other lines precede, as far as `head`, the first lines of the
 /// file, shows; none if there is no such table.

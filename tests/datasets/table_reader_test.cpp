@@ -1,9 +1,11 @@
 #include "npzoo/datasets/tables/table_reader.h"
 #include "npzoo/datasets/tables/table.h"
+#include "npzoo/datasets/tables/table_start.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 #include <random>
 
@@ -36,7 +38,8 @@ TEST_CASE("tables: comments before the header") {
   CHECK(parse("#" + std::string(3 * TableReader::kMaxRowBytes / 4, ' ') + "\n#" +
               std::string(3 * TableReader::kMaxRowBytes / 4, ' ') + "\nx\n1\n")
             .values == Values{1.0});
-  CHECK(parse_error("#x\nx\n#\n") == R"([t.csv:3] column "x" holds "#", expected a number)");
+  CHECK(parse_error("x\n#\n") == R"([t.csv:2] column "x" holds "#", expected a number)");
+  CHECK(parse("# a\nx,y\n1,2\n# b\n#\n3,4\n#\n").values == Values{1, 2, 3, 4});
   CHECK(parse_error("# x\n#\nx,y\n1\n") == R"([t.csv:4] column "y" is missing, found 1 fields, expected 2)");
   CHECK(parse("# u, v\n#\n#x,y\n1,2\n").header == Names{"x", "y"});  // names in a comment
   CHECK(parse("# x y\n1 2\n").values == Values{1, 2});
@@ -90,11 +93,40 @@ TEST_CASE("tables: bad headers") {
         R"([t.csv:1] column "x?" has a control character in its name, expected UTF-8 text)");
 }
 
+TEST_CASE("tables: rows of data are no names") {
+  const std::string remedy = ", found data, expected column names: add a line of names above it";
+  CHECK(parse_error("A,2024-01-01,5\nA,2024-01-02,6\n") ==
+        R"([t.csv:1] has the name "2024-01-01" above dates)" + remedy);
+  CHECK(parse_error("A,2.5\nB,1.5\n") == R"([t.csv:1] has the name "2.5" above numbers)" + remedy);
+  CHECK(parse("day,0.5,2.5\n1,1.5,1.5\n").header == Names{"day", "0.5", "2.5"});  // depths
+  const std::array<std::string_view, 2> row{"A,1.5,2.5,3.5,4.5", "B,1.5,1.5,1.5,1.5"};
+  CHECK(!data_among_names("place,0.5,1.5,2.5,3.5", row, ','));
+}
+
+TEST_CASE("tables: rows with one cell more than names") {
+  const auto header = [](std::string_view text) {
+    ReadTable table("t.csv", text);
+    return (*table).header();
+  };
+  CHECK(header("x\ty\na\t1\t2\nb\t3\t4\n") == Names{"", "x", "y"});
+  CHECK(header("x,y\n\"1\",1,2\n\"2\",3,4\n") == Names{"", "x", "y"});
+  CHECK(header("x,y\n1,2,\n3,4,\n") == Names{"x", "y", ""});
+  CHECK(header("x|y\n1|2\n3|4\n") == Names{"x", "y"});
+  CHECK(parse_error("x,y\n1,2,5\n2,3,5\n").find("has more fields") != std::string::npos);  // decimal commas
+}
+
 TEST_CASE("tables: bad rows") {
   CHECK(parse_error("x,y\n1,2\n3\n") == R"([t.csv:3] column "y" is missing, found 1 fields, expected 2)");
   CHECK(parse_error("x,y\n1,2,3\n") ==
         R"([t.csv:2] has more fields after the last column "y", found 3 fields, expected 2)");
-  CHECK(parse_error("x,y\n1,2\n\n3,4\n") == R"([t.csv:3] is blank between rows, expected column "x")");
+  CHECK(parse("x,y\n1,2\n\n,\n3,4\n\n").values == Values{1, 2, 3, 4});
+  CHECK(parse_error("x\n1\n\n3\n") == R"([t.csv:3] is blank between rows, expected column "x")");
+  const std::string rows = "x,y\n1,2\n3,4\n", missing = R"( column "y" is missing, found 1 fields, expected 2)";
+  CHECK(parse_error(rows + "END\n") == "[t.csv:4]" + missing + "; if the table ends above, delete line 4");
+  CHECK(parse_error(rows + "\nNotes:\n1 a, b, c\n") ==
+        "[t.csv:5]" + missing + "; if the table ends above, delete the lines from 5 on");
+  CHECK(parse_error(rows + "END\n5,6\n") == "[t.csv:4]" + missing);
+  CHECK(parse_error(rows + "5\n") == "[t.csv:4]" + missing);
   CHECK(parse_error("x,y\n1, \n") == R"([t.csv:2] column "y" is empty, expected a number)");
   CHECK(parse_error("x,y\n,2\n") == R"([t.csv:2] column "x" is empty, expected a number)");
 }

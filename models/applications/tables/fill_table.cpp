@@ -215,10 +215,21 @@ void take_words_as_covariates(const Table& table, ColumnChoice& wishes) {
         table.format().name());
 }
 
+/// Names lines of the table that are no rows.
+void warn_of_passed_lines(const Table& table, FillResult& result) {
+  if (table.passed().empty()) return;
+  std::int64_t lines = 0;
+  for (const Table::PassedLines& passed : table.passed()) lines += passed.count;
+  result.warnings.push_back(
+      {"skipped lines", fmt::format("[{}:{}] {} between rows skipped: blank lines and comments", table.format().name(),
+                                    table.passed()[0].first, lines == 1 ? "1 line" : fmt::format("{} lines", lines))});
+}
+
 /// Adds how the table was understood, and names the lines of rows without a prediction.
 FillResult with_lines(const FillTables& tables, FillResult result) {
   const Table& asked = tables.asked();
   result.report.table = understood(tables);
+  warn_of_passed_lines(tables.table, result);
   if (result.unanswered == 0) return result;
   check(result.unanswered < asked.rows(),
         "{} the prediction is {}, expected a finite number: inputs or values are too large for the model",
