@@ -233,6 +233,7 @@ void CellParser::refuse_number(const Place& at) const {
            "a number, or a date as ISO 8601 writes it: 2020-02-01; predict reads other orders with --dates dmy, mdy or "
            "ymd");
   if (looks_like_date(at.cell)) refuse(at, "a number, or a date as ISO 8601 writes it: 2020-02-01 or 2020-02-01T12:30");
+  if (const std::string advice = advice_on_signs(at.cell); !advice.empty()) refuse(at, "a number: " + advice);
   double value = 0;
   const auto [end, error] = parse(at.cell, value);
   if (end != at.cell.data() + at.cell.size()) refuse(at, "a number");

@@ -1,5 +1,7 @@
 #include "npzoo/datasets/tables/number_text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -8,6 +10,7 @@
 
 #include "npzoo/datasets/tables/text_parts.h"
 #include "npzoo/engine/io/parse_number.h"
+#include "npzoo/engine/io/text.h"
 
 namespace npzoo {
 
@@ -143,6 +146,29 @@ std::optional<double> parse_number(std::string_view text, char decimal, bool gro
   const auto [end, error] = parse_number(plain, value);
   const bool whole = error == std::errc() && end == plain.data() + plain.size() && std::isfinite(value);
   return whole ? std::optional(value) : std::nullopt;
+}
+
+std::string advice_on_signs(std::string_view cell) {
+  constexpr std::string_view kDigits = "0123456789";
+  constexpr auto kBefore =
+      std::to_array<std::string_view>({"", "-", "+", "(", "$", "-$", "$-", "($", "€", "-€", "£", "-£"});
+  const std::size_t first = cell.find_first_of(kDigits), last = cell.find_last_of(kDigits);
+  if (first == std::string_view::npos) return "";
+  const std::string_view core = cell.substr(first, last + 1 - first), before = trim(cell.substr(0, first)),
+                         behind = trim(cell.substr(last + 1));
+  if (decimal_evidence(core) == DecimalEvidence::no_number || std::ranges::find(kBefore, before) == kBefore.end())
+    return "";
+  const bool brackets = before.starts_with('('), minus_behind = behind == "-";
+  // A letter is a unit, but for the one of an exponent and a blank that does not break lines.
+  const bool unit = behind != "e" && behind != "E" && behind != "\xC2\xA0" && std::ranges::all_of(behind, [](char c) {
+                      return is_letter(c) || c == '%' || c == '/' || c == ' ' || c == '$';
+                    });
+  if (brackets ? behind != ")" : !unit && !minus_behind) return "";
+  const bool negative = brackets || minus_behind || before.find('-') != std::string_view::npos;
+  const std::string number = (negative ? "-" : "") + std::string(core);
+  return number == cell || behind.size() + before.size() == (before == "-" || before == "+" ? 1U : 0U)
+             ? ""
+             : fmt::format("write {} in place of {}", number, cell);
 }
 
 void DecimalVote::add(std::string_view cell) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace npzoo {
@@ -43,5 +44,9 @@ class DecimalVote {
   bool numbers_ = true, point_ = false, comma_ = false, either_point_ = false, either_comma_ = false;
   double largest_whole_ = 0, largest_decimal_ = 0;
 };
+
+/// Advice for a number with signs around it that are not read: "write 12 in place of 12 %", also for "$12", "(12)" and
+/// "12-", which are -12, and for units. Empty for any other text.
+std::string advice_on_signs(std::string_view cell);
 
 }  // namespace npzoo

@@ -272,7 +272,9 @@ def refused():
     yield "#\n# x\nday,rate\r\n1,2\r\n2\r\n", '[{}:5] column "rate" is missing, found 1 fields, expected 2', ()
     yield "day;rate\n1;2\n3,4\n", '[{}:3] column "rate" is missing, found 1 fields, expected 2', ()
     yield "day,rate,text\n1,2,a b\n2,,a,b\n", '[{}:3] has more fields after the last column "text", found 4 fields, expected 3', ()
-    yield "day,rate\n1,2\n\n2,\n", '[{}:3] is blank between rows, expected column "day"', ()
+    yield "rate\n1\n\n2\n", '[{}:3] is blank between rows, expected column "rate"', ()
+    yield "day,rate\n1,2\n3,4\nEND\n", '[{}:4] column "rate" is missing, found 1 fields, expected 2; if the table ends above, delete line 4', ()
+    yield "A,2024-01-01,5\nA,2024-01-02,6\n", '[{}:1] has the name "2024-01-01" above dates, found data, expected column names: add a line of names above it', ()
     yield 'day,rate\n1,"2\n2,\n', '[{}:2] column "rate" has an opening quote and no closing one', ()
     yield 'day,rate\n1,"2"3\n', '[{}:2] column "rate" has text after its closing quote', ()
     mark = "; if it stands for a missing value, use --missing "
@@ -281,11 +283,16 @@ def refused():
     for text in ("x", "#", "***", "n/e"):
         flag = f"'{text}'" if text in ("#", "***") else text
         yield f"{HEAD}3,{text}\n", "[{}:4] " + NO_NUMBER.format(text) + mark + flag, NAMED
-    for text in ("1.2.3", "0x10", "1 2", "--1", "+-1", "1e", "1\u00a0", "1;2", "12 %", "5 m", "e5", "1'00"):
+    for text in ("1.2.3", "0x10", "1 2", "--1", "+-1", "1e", "1\u00a0", "1;2", "e5", "1'00"):
         row = f'"{text}"' if "," in text else text
         yield f"{HEAD}3,{row}\n", "[{}:4] " + NO_NUMBER.format(text), NAMED
-    for text in ("inf", "-inf", "Infinity", "-nan"):
-        yield f"{HEAD}3,{text}\n", f'[{{}}:4] column "rate" holds "{text}", expected a finite number', NAMED
+    for text in ("12 %", "12 m", "$12", "12 €"):
+        yield f"{HEAD}3,{text}\n", "[{}:4] " + NO_NUMBER.format(text) + f": write 12 in place of {text}", NAMED
+    for text in ("(12)", "12-", "-$12"):
+        yield f"{HEAD}3,{text}\n", "[{}:4] " + NO_NUMBER.format(text) + f": write -12 in place of {text}", NAMED
+    for text in ("inf", "Infinity", "#DIV/0!"):
+        flag = f"'{text}'" if "#" in text else text
+        yield f"{HEAD}3,{text}\n", "[{}:4] " + NO_NUMBER.format(text) + mark + flag, NAMED
     yield f"{HEAD}3,1e999\n", '[{}:4] column "rate" holds "1e999", expected a number that a double can hold', NAMED
     for text in ("1,234", "-1,234"):
         yield (f'{HEAD}3,"{text}"\n', f'[{{}}:4] column "rate" holds "{text}", expected a number without thousands separators, or '
