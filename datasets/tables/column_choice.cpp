@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <numeric>
 #include <string_view>
 #include <unordered_set>
 
@@ -13,6 +14,7 @@
 #include "npzoo/datasets/tables/date_columns.h"
 #include "npzoo/datasets/tables/flag_text.h"
 #include "npzoo/datasets/tables/inputs_of_rows.h"
+#include "npzoo/datasets/tables/number_text.h"
 #include "npzoo/datasets/tables/series_columns.h"
 #include "npzoo/datasets/tables/text_parts.h"
 #include "npzoo/engine/error.h"
@@ -54,32 +56,6 @@ std::string complaint(Table& table, std::size_t column) {
       return fmt::format("line {}: {}", text.substr(begin.size(), end - begin.size()), text.substr(end + 2));
   }
   return "";
-}
-
-/// Whether a text may be a number or a date in a notation that is not read, such as 12 % or 13/06/2018.
-bool is_nearly_data(const std::string& text) {
-  return looks_like_date(text) || (!is_letter(text.front()) && text.find_first_of("0123456789") != std::string::npos);
-}
-
-/// Throws Error if the first row holds neither a number nor a date, and stands above columns of them: a row of units.
-void check_units(const Table& table) {
-  CellParser parser(table.format(), table.rules());
-  const auto is_data = [&](const ShownCell& cell) { return parser.kind_of(cell.text) != ColumnForm::Kind::unknown; };
-  const std::vector<std::vector<ShownCell>> all = first_cells(table);
-  const auto is_above_data = [&](const std::vector<ShownCell>& cells) {
-    return cells.size() > 2 && cells[0].row == 0 && std::ranges::all_of(cells.begin() + 1, cells.end(), is_data);
-  };
-  if (std::ranges::any_of(all, [&](const auto& cells) {
-        return !cells.empty() && cells[0].row == 0 && (is_data(cells[0]) || is_nearly_data(cells[0].text));
-      }))
-    return;
-  const auto unit = std::ranges::find_if(all, is_above_data);
-  if (unit != all.end())
-    fail(
-        "[columns] {}: line {} has {} in column {}, unlike those below: if it is a row of units, remove it; if it has "
-        "the names of the columns, use --skip-rows {}",
-        table.format().name(), table.line(0), in_quotes(unit->front().text),
-        table.format().title(static_cast<std::size_t>(unit - all.begin())), table.line(0) - 1);
 }
 
 /// Takes columns of targets that the table lacks from the inputs, if they hold words: they only name rows.
@@ -130,8 +106,10 @@ std::string odd_cell(Table& table, const ColumnChoice& choice) {
     if (row < 0) continue;
     Cells cells;
     table.format().split(table.text(row), table.line(row), cells);
+    const std::string advice = advice_on_signs(cells.text[column]);
     return fmt::format("; line {} has {} in column {}, unlike those before{}", table.line(row),
-                       in_quotes(cells.text[column]), in_quotes(name), missing_hint(table, column));
+                       in_quotes(cells.text[column]), in_quotes(name),
+                       advice.empty() ? missing_hint(table, column) + footer_hint(table, column) : "; " + advice);
   }
   const std::vector<std::vector<ShownCell>> first = first_cells(table);
   for (const std::string& name : open_columns_of(table, choice, Kind::text)) {
@@ -148,7 +126,7 @@ void check_no_other_dates(Table& table, const ColumnChoice& choice) {
     const std::size_t column = table.format().column(name);
     if (!first[column].empty() && looks_like_date(first[column][0].text))
       fail("[columns] {} has dates in column {} that cannot be read: {}; or name the inputs with --inputs",
-           table.format().name(), in_quotes(name), complaint(table, column));
+           table.format().name(), in_quotes(name), complaint(table, column) + footer_hint(table, column));
   }
 }
 
@@ -210,6 +188,26 @@ Names choose_inputs(Table& table, const ColumnChoice& choice, std::optional<std:
 
 namespace {
 
+/// Throws Error if one of the columns that seem to be values is a year or a place, of which some cells are blank.
+void check_blank_inputs(Table& table, const ColumnChoice& choice) {
+  constexpr auto kYears = std::to_array<std::string_view>({"year", "yyyy", "yr", "jahr", "anno"});
+  const auto is_year = [&](std::string name) {
+    std::ranges::transform(name, name.begin(), small_letter);
+    return std::ranges::find(kYears, name) != kYears.end();
+  };
+  const auto has = [&](bool (*is)(std::string_view)) { return std::ranges::any_of(choice.values, is); };
+  const bool places = choice.values.size() > 2 && has(is_longitude) && has(is_latitude);
+  for (const std::string& name : choice.values) {
+    const bool year = choice.values.size() > 1 && is_year(name);
+    if (!year && !(places && (is_longitude(name) || is_latitude(name)))) continue;
+    fail(
+        "[columns] {}: {} is blank in {} of {} rows, expected a {} in each row, or --values to name the columns to "
+        "fill",
+        table.format().name(), in_quotes(name), table.summaries()[table.format().column(name)].missing, table.rows(),
+        year ? "year" : "coordinate");
+  }
+}
+
 /// Adds the values that wishes leave open.
 ColumnChoice with_values(Table& table, const ColumnChoice& wishes) {
   check_wishes(table, wishes);
@@ -223,6 +221,7 @@ ColumnChoice with_values(Table& table, const ColumnChoice& wishes) {
     const std::string odd = choice.values.empty() ? odd_cell(table, choice) : "";
     check(empty.empty() || !odd.empty(), "[columns] {} has no value in {}, expected some rows with one", file,
           quoted_list(empty));
+    if (choice.inputs.empty()) check_blank_inputs(table, choice);
     if (choice.values.empty())
       fail(
           "[columns] {} has no column of numbers with some missing, expected rows to fill and --values, or "
@@ -349,6 +348,41 @@ ColumnChoice choose_columns(Table& table, const Table& targets, const ColumnChoi
   return choice;
 }
 
+namespace {
+
+/// Throws Error if a column of words tells rows with equal inputs apart, but for its blank cells.
+void check_blank_names(Table& table, const ColumnChoice& choice, const RowKeys& rows) {
+  if (!choice.group.empty() || choice.inputs.empty()) return;
+  std::vector<std::uint32_t> all(static_cast<std::size_t>(table.rows()));
+  std::iota(all.begin(), all.end(), 0U);
+  const auto repeats = [&](std::span<const std::uint32_t> groups, std::span<const std::uint32_t> counted) {
+    return repeated_inputs({rows.x, {}, groups}, std::ssize(choice.inputs), counted).places > 0;
+  };
+  if (!repeats({}, all)) return;
+  for (const std::string& name : open_columns_of(table, choice, Kind::text)) {
+    const std::size_t column = table.format().column(name);
+    const std::int64_t blank = table.summaries()[column].missing;
+    const Table::Labels words = table.words(column);
+    if (blank == 0 || words.names.size() < 2) continue;
+    std::vector<std::uint32_t> named, filled = words.of_rows;
+    for (std::uint32_t row = 0; row < filled.size(); ++row)
+      if (filled[row] != Table::kNoWord)
+        named.push_back(row);
+      else if (row > 0)
+        filled[row] = filled[row - 1];
+    const bool apart = !repeats(words.of_rows, named) && repeats({}, named);
+    if (apart || !repeats(filled, all))
+      fail(
+          "[columns] {}: {} is blank in {} of {} rows, found several rows at one {}; if it names the series, write it "
+          "in "
+          "each row and use --group {}; if all rows are one series, use --group none",
+          table.format().name(), in_quotes(name), blank, table.rows(), in_quotes(choice.inputs[0]),
+          flag_list({&name, 1}));
+  }
+}
+
+}  // namespace
+
 void check_one_series(Table& table, const ColumnChoice& choice, const RowKeys& rows, const ColumnForm& form) {
   const std::string& file = table.format().name();
   const bool dates = form.kind == ColumnForm::Kind::time;
@@ -363,6 +397,7 @@ void check_one_series(Table& table, const ColumnChoice& choice, const RowKeys& r
           "rows "
           "are one series, use --group none",
           file, in_quotes(*runs), flag_list({&*runs, 1}));
+    check_blank_names(table, choice, rows);
     const std::vector<double> x(rows.x.begin(), rows.x.end());
     const bool one_date = dates && choice.inputs.size() == 1 && choice.group.empty() && x.size() > 2 &&
                           std::ranges::all_of(x, [&](double at) { return at == x[0]; });

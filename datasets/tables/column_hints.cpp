@@ -4,14 +4,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_set>
 #include <vector>
 
+#include "npzoo/datasets/tables/column_facts.h"
 #include "npzoo/datasets/tables/flag_text.h"
 #include "npzoo/datasets/tables/month_names.h"
+#include "npzoo/datasets/tables/number_text.h"
 #include "npzoo/datasets/tables/outliers.h"
 #include "npzoo/datasets/tables/text_parts.h"
 #include "npzoo/engine/error.h"
-#include "npzoo/engine/io/parse_number.h"
 #include "npzoo/engine/io/text.h"
 
 namespace npzoo {
@@ -20,12 +22,6 @@ namespace {
 
 using Kind = ColumnSummary::Kind;
 using Names = std::vector<std::string>;
-
-/// inf and nan are no marks, but numbers that are not finite.
-bool is_infinite(std::string_view cell) {
-  double value = 0;
-  return parse_number(cell, value).ptr == cell.data() + cell.size();
-}
 
 /// The texts without a digit that stand among the numbers of a column, if these are most of its cells: marks of missing
 /// values, such as n/e. At most three; none if there are more.
@@ -44,7 +40,8 @@ Names marks_in(Table& table, std::size_t column) {
       continue;
     }
     ++others;
-    if (std::ranges::any_of(cell, is_digit) || is_infinite(cell)) return {};
+    // Errors of spreadsheets may have digits: #DIV/0!
+    if (!cell.starts_with('#') && std::ranges::any_of(cell, is_digit)) return {};
     if (std::ranges::find(marks, cell) == marks.end()) marks.emplace_back(cell);
     if (marks.size() > kMost) return {};
   }
@@ -58,6 +55,11 @@ std::string missing_flags(const Names& marks) {
 }
 
 }  // namespace
+
+bool is_nearly_data(const std::string& text) {
+  return looks_like_date(text) || !advice_on_signs(text).empty() ||
+         (!is_letter(text.front()) && text.find_first_of("0123456789") != std::string::npos);
+}
 
 std::string missing_hint(Table& table, std::size_t column) { return missing_flags(marks_in(table, column)); }
 
@@ -106,6 +108,90 @@ void check_marks(Table& table, std::span<const std::string> values) {
              table.format().title(column), in_quotes(marks[0]), missing_flags(marks));
     }
   }
+}
+
+std::string footer_hint(Table& table, std::size_t column) {
+  const std::int64_t row = table.rows() - 1;
+  if (row < 2 || table.summaries()[column].odd_row != row) return "";
+  Cells cells;
+  table.format().split(table.text(row), table.line(row), cells);
+  const std::string_view cell = cells.text[column];
+  const bool word = !cell.empty() && is_letter(cell.front()) && cell.find_first_of("0123456789") == cell.npos;
+  return word ? fmt::format("; if it is no row of the table, delete line {}", table.line(row)) : "";
+}
+
+namespace {
+
+/// Throws Error if a row below the first line has the names of columns: different words in all cells, above a column
+/// whose first numbers or dates are in the next rows.
+void check_names_below(const Table& table) {
+  constexpr std::int64_t kMost = 30, kRowsBelow = 3;
+  enum class Cell : std::uint8_t { missing, data, word };
+  CellParser parser(table.format(), table.rules());
+  const std::size_t columns = table.format().columns();
+  std::vector<std::vector<Cell>> rows;
+  std::vector<bool> different_words;
+  Cells cells;
+  for (std::int64_t row = 0; row < std::min(kMost + kRowsBelow, table.rows()); ++row) {
+    table.format().split(table.text(row), table.line(row), cells);
+    std::unordered_set<std::string_view> different;
+    std::vector<Cell>& kinds = rows.emplace_back();
+    for (const std::string_view text : cells.text) {
+      const std::string_view cell = trim(text);
+      const bool word = parser.kind_of(cell) == ColumnForm::Kind::unknown && !is_nearly_data(std::string(cell));
+      kinds.push_back(parser.is_missing(cell) ? Cell::missing : word ? Cell::word : Cell::data);
+      different.insert(cell);
+    }
+    different_words.push_back(different.size() == columns &&
+                              std::ranges::count(kinds, Cell::word) == std::ssize(kinds));
+  }
+  for (std::size_t row = 1; columns > 1 && row + kRowsBelow < rows.size(); ++row) {
+    if (!different_words[row]) continue;
+    for (std::size_t c = 0; c < columns; ++c) {
+      const auto is = [c](Cell kind) {
+        return [=](const std::vector<Cell>& cells_of_row) { return cells_of_row[c] == kind; };
+      };
+      const auto at = rows.begin() + static_cast<std::ptrdiff_t>(row);
+      if (std::ranges::all_of(rows.begin(), at + 1, is(Cell::word)) &&
+          std::ranges::all_of(at + 1, at + 1 + kRowsBelow, is(Cell::data)))
+        fail(
+            "[columns] {}: line {} holds words alone above numbers or dates, expected a row; if it has the names of "
+            "the "
+            "columns, use --skip-rows {}",
+            table.format().name(), table.line(static_cast<std::int64_t>(row)),
+            table.line(static_cast<std::int64_t>(row)) - 1);
+    }
+  }
+}
+
+}  // namespace
+
+void check_units(const Table& table) {
+  check_names_below(table);
+  CellParser parser(table.format(), table.rules());
+  const auto is_data = [&](const ShownCell& cell) { return parser.kind_of(cell.text) != ColumnForm::Kind::unknown; };
+  const std::vector<std::vector<ShownCell>> all = first_cells(table);
+  const auto is_above_data = [&](const std::vector<ShownCell>& cells) {
+    return cells.size() > 2 && cells[0].row == 0 && std::ranges::all_of(cells.begin() + 1, cells.end(), is_data);
+  };
+  if (std::ranges::any_of(all, [&](const auto& cells) {
+        return !cells.empty() && cells[0].row == 0 && (is_data(cells[0]) || is_nearly_data(cells[0].text));
+      }))
+    return;
+  const auto unit = std::ranges::find_if(all, is_above_data);
+  if (unit == all.end()) return;
+  const std::string_view cell = unit->front().text;
+  const std::string begin =
+      fmt::format("[columns] {}: line {} has {} in column {}, unlike those below", table.format().name(), table.line(0),
+                  in_quotes(cell), table.format().title(static_cast<std::size_t>(unit - all.begin())));
+  const std::int64_t rows = (*unit)[1].row;  // above numbers and dates
+  if (rows > 1)
+    fail("{}: if these are no rows of the table, remove the lines from {} to {}", begin, table.line(0),
+         table.line(rows - 1));
+  if (std::ranges::none_of(cell, [](char c) { return is_letter(c) || is_digit(c) || c == '%'; }))
+    fail("{}: if it is a line between names and rows, remove it", begin);
+  fail("{}: if it is a row of units, remove it; if it has the names of the columns, use --skip-rows {}", begin,
+       table.line(0) - 1);
 }
 
 }  // namespace npzoo

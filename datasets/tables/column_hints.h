@@ -18,6 +18,14 @@ bool names_time(const std::string& name);
 /// Says how to use columns that are; empty for fewer than three.
 std::string wide_hint(std::span<const std::string> names);
 
+/// Says to delete the last row if it alone has a word in this column: a total.
+std::string footer_hint(Table& table, std::size_t column);
+
+/// Whether a text may be a number or a date in a notation that is not read, such as 12 % or 13/06/2018.
+bool is_nearly_data(const std::string& text);
+/// Throws Error if the first rows hold neither numbers nor dates, and stand above columns of them: rows of units, or
+/// lines before the names of the columns.
+void check_units(const Table& table);
 /// Throws Error with that hint if a column of values has texts among its numbers.
 void check_marks(Table& table, std::span<const std::string> values);
 

@@ -119,6 +119,28 @@ TEST_CASE("columns: named columns are used, each once") {
           R"([columns] "u" is named twice by --inputs, --values, --covariates, --group and --date)");
 }
 
+TEST_CASE("columns: blank cells of years and places are no values to fill") {
+  CHECK(refused("Year,Month,y\n2018,Jan,1\n,Feb,2\n,Mar,\n2019,Jan,3\n") ==
+        R"([columns] t.csv: "Year" is blank in 2 of 4 rows, expected a year in each row, or --values to name the )"
+        "columns to fill");
+  CHECK(refused("lon,lat,t\n1,2,3\n2,3,\n,,4\n3,4,5\n").starts_with(R"([columns] t.csv: "lon" is blank in 1 of 4)"));
+}
+
+TEST_CASE("columns: lines above and below the rows have remedies that work") {
+  const std::string days = "2024-01-01,1\n2024-01-02,\n2024-01-03,3\n2024-01-04,4\n";
+  CHECK(refused("a,b\nc,d\ndate,y\n" + days) ==
+        "[columns] t.csv: line 3 holds words alone above numbers or dates, expected a row; if it has the names of the "
+        "columns, use --skip-rows 2");
+  CHECK(refused("Version,1\nID,2\ndate,y\n" + days).ends_with("use --skip-rows 2"));
+  CHECK(refused("Price,Close\nTicker,A\ndate,\n" + days) ==
+        R"([columns] t.csv: line 2 has "A" in column "Close", unlike those below: if these are no rows of the )"
+        "table, remove the lines from 2 to 3");
+  CHECK(refused("date,y\n----,---\n" + days).ends_with("if it is a line between names and rows, remove it"));
+  CHECK(refused("date,y\n" + days + "Total,8\n")
+            .ends_with("; if it is no row of the table, delete line 6"
+                       "; or name the inputs with --inputs"));
+}
+
 TEST_CASE("columns: where there is nothing to fill or nothing to go by") {
   CHECK(refused("x,y\n1,2\n2,3\n") ==
         "[columns] t.csv has no column of numbers with some missing, expected rows to fill and --values, or --targets");
@@ -141,7 +163,7 @@ TEST_CASE("columns: where there is nothing to fill or nothing to go by") {
 TEST_CASE("columns: an error names the cell that is neither number nor date") {
   const std::string nothing = refused("x,y\n1,2\n2,3\n");
   CHECK(refused("note,x,y\na,1,2\nb,2,\nb,3,5 %\nb,4,abc\n") ==
-        nothing + R"(; line 4 has "5 %" in column "y", unlike those before)");
+        nothing + R"(; line 4 has "5 %" in column "y", unlike those before; write 5 in place of 5 %)");
   CHECK(refused("id,day,y\n1,2024-02-28,2\n2b,2024-02-30,\n", {.group = "id"}) ==
         R"([columns] t.csv has dates in column "day" that cannot be read: line 3: column "day" holds "2024-02-30", )"
         "expected a date, like the others of the column; or name the inputs with --inputs");
@@ -178,7 +200,8 @@ TEST_CASE("columns: an error names the cell in an unknown notation") {
     CHECK(refused("date,n,y\n" + first + ",5,1\nx,6,\n") == expected);  // no other number takes its place
   }
   const std::string nothing = refused("x,y\n1,2\n2,3\n");
-  CHECK(refused("x,y\n1,12%\n2,\n") == nothing + R"(; line 2: column "y" holds "12%", expected a number)");
+  CHECK(refused("x,y\n1,12%\n2,\n") ==
+        nothing + R"(; line 2: column "y" holds "12%", expected a number: write 12 in place of 12%)");
   CHECK(refused("x;y\n1;1.234,5\n2;\n") == "no error");
   CHECK(refused("x,y\n1,\"1,234\"\n2,\n") == "no error");  // its reader refuses it
   const char* unit =
