@@ -72,7 +72,9 @@ def zones_and_other_notations_of_times_are_read_or_named():  # 24
         near(std, found[2][1], .001)
     quarters = predict("time,y\n2006-Q1,13\n2006-Q2,2\n2006-Q3,\n2006-Q4,3\n")
     expect(quarters.says("time mapped from [2006-01-01, 2006-10-01]"), quarters.notes)
-    refused_table("time,y\n2022-10-30 00:00 CET,0\n2022-10-30 01:00 CET,\n", 'line 2: column "time" holds "2022-10-30 00:00 CET"',
+    zoned = predict("time,y\n" + "".join(f"2022-10-30 {h:02}:00 {'CEST' if h < 3 else 'CET'},{'' if h == 4 else h}\n" for h in range(6)))
+    expect(zoned.says("time mapped from [2022-10-29T22:00:00Z, 2022-10-30T04:00:00Z]"), zoned.notes)
+    refused_table("time,y\n2022-10-30 00:00 XYZ,0\n2022-10-30 01:00 XYZ,\n", 'line 2: column "time" holds "2022-10-30 00:00 XYZ"',
                   "expected a number, or a date as ISO 8601 writes it")
 
 

@@ -290,7 +290,7 @@ def refused():
         yield f"{HEAD}3,{text}\n", "[{}:4] " + NO_NUMBER.format(text) + f": write 12 in place of {text}", NAMED
     for text in ("(12)", "12-", "-$12"):
         yield f"{HEAD}3,{text}\n", "[{}:4] " + NO_NUMBER.format(text) + f": write -12 in place of {text}", NAMED
-    for text in ("inf", "Infinity", "#DIV/0!"):
+    for text in ("inf", "-inf", "Infinity", "-nan", "#DIV/0!"):
         flag = f"'{text}'" if "#" in text else text
         yield f"{HEAD}3,{text}\n", "[{}:4] " + NO_NUMBER.format(text) + mark + flag, NAMED
     yield f"{HEAD}3,1e999\n", '[{}:4] column "rate" holds "1e999", expected a number that a double can hold', NAMED
