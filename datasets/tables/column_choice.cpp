@@ -17,6 +17,7 @@
 #include "npzoo/datasets/tables/number_text.h"
 #include "npzoo/datasets/tables/series_columns.h"
 #include "npzoo/datasets/tables/text_parts.h"
+#include "npzoo/datasets/tables/unread_dates.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/io/text.h"
 
@@ -43,19 +44,6 @@ void check_wishes(const Table& table, const ColumnChoice& wishes) {
     check(seen.insert(name).second,
           "[columns] {} is named twice by --inputs, --values, --covariates, --group and --date", in_quotes(name));
   }
-}
-
-/// "line 2: column "y" holds "12 %", expected a number"; empty if its reader accepts the column.
-std::string complaint(Table& table, std::size_t column) {
-  try {
-    static_cast<void>(table.numbers(std::array{column}, table.input_forms(std::array{column})));
-  } catch (const Error& error) {
-    const std::string text = error.what(), begin = fmt::format("[{}:", table.format().name());
-    const std::size_t end = text.find("] ", begin.size());
-    if (text.starts_with(begin) && end != std::string::npos)
-      return fmt::format("line {}: {}", text.substr(begin.size(), end - begin.size()), text.substr(end + 2));
-  }
-  return "";
 }
 
 /// Takes columns of targets that the table lacks from the inputs, if they hold words: they only name rows.
@@ -100,10 +88,17 @@ void check_clock(const Table& table, const ColumnChoice& choice, const RowKeys& 
 
 /// For messages: the first column that would be one of numbers or dates, but for a cell or its notation.
 std::string odd_cell(Table& table, const ColumnChoice& choice) {
+  constexpr std::int64_t kFewestRows = 3;  // of which a word at the top may be a mark
+  const std::vector<std::vector<ShownCell>> first = first_cells(table);
   for (const std::string& name : open_columns_of(table, choice, Kind::text)) {
     const std::size_t column = table.format().column(name);
     const std::int64_t row = table.summaries()[column].odd_row;
-    if (row < 0) continue;
+    if (row < 0) {
+      if (const std::string hint = missing_hint(table, column); !hint.empty() && table.rows() >= kFewestRows)
+        return fmt::format("; column {} begins with {} above numbers{}", in_quotes(name),
+                           in_quotes(first[column][0].text), hint);
+      continue;
+    }
     Cells cells;
     table.format().split(table.text(row), table.line(row), cells);
     const std::string advice = advice_on_signs(cells.text[column]);
@@ -111,47 +106,11 @@ std::string odd_cell(Table& table, const ColumnChoice& choice) {
                        in_quotes(cells.text[column]), in_quotes(name),
                        advice.empty() ? missing_hint(table, column) + footer_hint(table, column) : "; " + advice);
   }
-  const std::vector<std::vector<ShownCell>> first = first_cells(table);
   for (const std::string& name : open_columns_of(table, choice, Kind::text)) {
     const std::size_t column = table.format().column(name);
     if (!first[column].empty() && is_nearly_data(first[column][0].text)) return "; " + complaint(table, column);
   }
   return "";
-}
-
-/// A column of dates that cannot be read must not leave its place to any other number.
-void check_no_other_dates(Table& table, const ColumnChoice& choice) {
-  const std::vector<std::vector<ShownCell>> first = first_cells(table);
-  for (const std::string& name : open_columns_of(table, choice, Kind::text)) {
-    const std::size_t column = table.format().column(name);
-    if (!first[column].empty() && looks_like_date(first[column][0].text))
-      fail("[columns] {} has dates in column {} that cannot be read: {}; or name the inputs with --inputs",
-           table.format().name(), in_quotes(name), complaint(table, column) + footer_hint(table, column));
-  }
-}
-
-/// A column that is called a date and holds numbers with other signs is in a notation that npzoo does not read.
-void check_unread_dates(Table& table, const ColumnChoice& choice) {
-  const std::vector<std::vector<ShownCell>> first = first_cells(table);
-  for (const std::string& name : open_columns_of(table, choice, Kind::text)) {
-    const std::size_t column = table.format().column(name);
-    const bool digits = !first[column].empty() && std::ranges::any_of(first[column][0].text, is_digit);
-    if (digits && part_named(name) != DatePart::none && table.summaries()[column].odd_row < 0)
-      fail("[{}:{}] column {} holds {}, a notation of dates that is not read, expected 2024-03-29 or 2024-03-29T13:00",
-           table.format().name(), table.line(first[column][0].row), table.format().title(column),
-           in_quotes(first[column][0].text));
-  }
-}
-
-/// Numbers that jump as dates do are no plain numbers, unless the user says so.
-void check_no_codes(const Table& table, const Names& inputs) {
-  for (const std::string& name : inputs)
-    if (const std::size_t column = table.format().column(name); table.has_doubtful_dates(column))
-      fail(
-          "[columns] {}: the numbers in column {} jump as dates do, such as {}, expected whole dates such as "
-          "2024-01-31; "
-          "if they are plain numbers, use --inputs {}",
-          table.format().name(), in_quotes(name), in_quotes(first_cells(table)[column][0].text), flag_list({&name, 1}));
 }
 
 Names choose_inputs(Table& table, const ColumnChoice& choice, std::optional<std::int64_t> dim_x) {

@@ -169,6 +169,9 @@ TEST_CASE("columns: an error names the cell that is neither number nor date") {
         "expected a date, like the others of the column; or name the inputs with --inputs");
   CHECK(refused("day,y\n1,2\n2020-01-01,\n")
             .ends_with(R"(it; line 3 has "2020-01-01" in column "day", unlike those before)"));
+  CHECK(refused("day,y\n2020-01-01,MM\n2020-01-02,3\n2020-01-03,4\n")
+            .ends_with(
+                R"(; column "y" begins with "MM" above numbers; if it stands for a missing value, use --missing MM)"));
   CHECK(refused("a,y\nb,2\n1,\n").ends_with("expected --inputs to name it"));  // a column of text
 }
 
