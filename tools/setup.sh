@@ -1,12 +1,18 @@
 #!/usr/bin/env bash
 # Installs what npzoo needs to build, without questions. Debian and Ubuntu only; elsewhere it prints the list.
 #   tools/setup.sh [PACKAGE…]     more of them
+#   tools/setup.sh --list         prints their names and installs nothing
 set -euo pipefail
 
 packages=(g++ meson ninja-build pkg-config python3 python3-dev python3-venv
           libfmt-dev libcli11-dev doctest-dev nlohmann-json3-dev libtomlplusplus-dev librandom123-dev libxxhash-dev
           zlib1g-dev liblzma-dev libpng-dev libjpeg-dev libarchive-dev
           libcairo2-dev fonts-dejavu-core libboost-dev libboost-context-dev libeigen3-dev libnanoflann-dev libkissfft-dev "$@")
+
+if [ "${1:-}" = --list ]; then
+  printf '%s\n' "${packages[@]}" | grep -v '^--list$'
+  exit 0
+fi
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 

@@ -15,7 +15,7 @@ import tempfile
 PROGRAM = str(pathlib.Path(sys.argv[1]).resolve()) if len(sys.argv) > 1 else sys.exit(f"usage: {sys.argv[0]} PATH_TO_NPZOO")
 TEMPORARY = tempfile.TemporaryDirectory(prefix="npzoo-")  # removed when the program ends
 HERE = pathlib.Path(TEMPORARY.name)
-TIMEOUT = 300
+TIMEOUT = 300 * float(os.environ.get("NPZOO_TEST_SLOWNESS", 1))  # s
 # For tests that measure memory: the address sanitizer keeps freed memory in a quarantine.
 WITHOUT_QUARANTINE = {"ASAN_OPTIONS": ":".join(filter(None, (os.environ.get("ASAN_OPTIONS"), "quarantine_size_mb=1")))}
 

@@ -22,7 +22,7 @@ def main():
         here = pathlib.Path(name)
         log, bin_folder = here / "log", here / "bin"
         bin_folder.mkdir()
-        for program in ("bash", "env", "cat", "rm", "mktemp"):
+        for program in ("bash", "env", "cat", "grep", "rm", "mktemp"):
             (bin_folder / program).symlink_to(shutil.which(program))
 
         def run(*arguments, without=()):
@@ -55,6 +55,10 @@ def main():
         done = run(without=["sudo"])
         expect(done.returncode == 1 and len(done.stderr.splitlines()) == 1, done)
         expect("as root, run: apt-get update && apt-get install " in done.stderr and not log.exists(), done)
+
+        done = run("--list")
+        expect(done.returncode == 0 and "libfmt-dev" in done.stdout.split() and "--list" not in done.stdout, done)
+        expect(not log.exists() and not done.stderr, done)
 
         done = run(without=["apt-get", "dpkg-query"])
         expect(done.returncode == 0 and "libfmt-dev" in done.stderr, done)

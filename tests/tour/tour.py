@@ -20,7 +20,7 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-TIMEOUT = 300
+TIMEOUT = 300 * float(os.environ.get("NPZOO_TEST_SLOWNESS", 1))  # s
 STATIONS = 90  # of rain.py
 
 
