@@ -3,7 +3,8 @@
 # headers, for C++ programs). Their names go to standard output, progress to standard error.
 #   tools/deb.sh [BUILD]     npzoo_VERSION_ARCHITECTURE.deb and libnpzoo-dev_VERSION_ARCHITECTURE.deb in this directory, of
 #                            an existing build. Without BUILD: of build-deb, which is made with MESON_OPTIONS
-#                            ("-Dcuda=disabled" for example). DEBFULLNAME and DEBEMAIL name the maintainer
+#                            ("-Dcuda=disabled" for example). DEBFULLNAME and DEBEMAIL name the maintainer. For a build for
+#                            another processor, ARCHITECTURE is Debian's name of it and SYSTEM a folder with its packages (tools/arm.sh)
 set -euo pipefail
 here=$PWD
 cd "$(dirname "$0")/.."
@@ -25,6 +26,14 @@ fi
 ! grep -q 'kHasGeneric = false' "$build/engine/config.h" ||
   say 'warning: this build (-Disas=only-native) runs on processors of this kind alone'
 say '[2/3] collecting files'
+system=${SYSTEM:-} architecture=${ARCHITECTURE:-$(dpkg --print-architecture)} libraries=() strip=strip
+if [ -n "$system" ]; then
+  # It warns that this machine's compiler is for another processor.
+  for variable in $(dpkg-architecture -a"$architecture" 2>/dev/null); do export "${variable?}"; done
+  export DPKG_ADMINDIR=$system/var/lib/dpkg PKG_CONFIG_LIBDIR=$system/usr/lib/$DEB_HOST_MULTIARCH/pkgconfig:$system/usr/share/pkgconfig
+  libraries=(--admindir="$DPKG_ADMINDIR" "-l$system/usr/lib/$DEB_HOST_MULTIARCH" "-l$system/lib/$DEB_HOST_MULTIARCH")
+  strip=$DEB_HOST_GNU_TYPE-strip
+fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 program=$work/npzoo library=$work/libnpzoo-dev
@@ -48,7 +57,7 @@ done
 find "$usr" -type d -empty -delete
 pc=$library/usr/$libdir/pkgconfig/npzoo.pc
 
-strip --strip-unneeded "$usr/bin/npzoo"
+"$strip" --strip-unneeded "$usr/bin/npzoo"
 gzip -9n "$usr"/share/man/man1/*.1
 copyright='Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n\nFiles: *\nCopyright: the authors of npzoo\nLicense: Apache-2.0\n The full text is in /usr/share/common-licenses/Apache-2.0.\n'
 for package in "$program" "$library"; do
@@ -70,17 +79,16 @@ needed() {
     printf '%s/%s.pc\n' "$(pkg-config --variable=pcfiledir "$module")" "$module"
   done
   grep -rhoE '^#include <[^>]+/[^>]+>' "$library/usr/include" | sort -u | tr -d '<>' | cut -d' ' -f2 | while read -r header; do
-    [ ! -f "/usr/include/$header" ] || printf '/usr/include/%s\n' "$header"
+    [ ! -f "$system/usr/include/$header" ] || printf '%s\n' "$system/usr/include/$header"
   done
-  ! grep -q -e -lboost_context "$pc" || printf '%s\n' /usr/include/boost/context/fiber.hpp
+  ! grep -q -e -lboost_context "$pc" || printf '%s\n' "$system/usr/include/boost/context/fiber.hpp"
 }
-version=$("$usr/bin/npzoo" version | cut -d' ' -f2)
-architecture=$(dpkg --print-architecture)
+version=$(sed -n 's/^Version: *//p' "$pc")
 maintainer="${DEBFULLNAME:-$(git log -1 --format=%cn 2>/dev/null || echo unknown)} <${DEBEMAIL:-$(git log -1 --format=%ce 2>/dev/null || echo unknown@invalid.invalid)}>"
 mkdir "$work/debian"  # which dpkg-shlibdeps wants to see
 printf 'Source: npzoo\n\nPackage: npzoo\nArchitecture: any\n' >"$work/debian/control"
 # The program loads cairo when it draws, so that dpkg-shlibdeps does not see it.
-shared=$(cd "$work" && dpkg-shlibdeps -O npzoo/usr/bin/npzoo 2>"$work/log" | sed -n 's/^shlibs:Depends=//p') ||
+shared=$(cd "$work" && dpkg-shlibdeps "${libraries[@]}" -O npzoo/usr/bin/npzoo 2>"$work/log" | sed -n 's/^shlibs:Depends=//p') ||
   { cat "$work/log" >&2; exit 1; }
 mapfile -t files < <(needed | sort -u)
 development=$(owners "${files[@]}" | sed 's/libboost1[^,]*-dev/libboost-context-dev/')
