@@ -2,8 +2,8 @@
 # Installs what is missing, builds and tests what g++ and this processor's best instruction set can show.
 #   tools/test.sh [--all] [--compiler COMPILER] [--sanitize address,undefined|thread] [--guard] [SUITE…]
 # --all: what users install (the default build, the wheel, the Debian package, the quick start), the other instruction sets, kernels
-# for GPUs, clang++ and the emulated GPU. Suites: engine ops datasets models tools python compilers emulated tour. The suite python
-# needs packages of PyPI, in build-python.
+# for GPUs, clang++, the emulated GPU, and Arm by an emulator. Suites: engine ops datasets models tools python compilers emulated tour.
+# The suite python needs packages of PyPI, in build-python.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -78,6 +78,14 @@ else
     # The quick start by the other compiler: g++ builds it in each `tools/test.sh`.
     compiler=clang++
     run build-clang++ "$quick" -Demulator=enabled -- --suite=tour --suite=compilers --suite=emulated
+    # Another processor, by a cross-compiler and an emulator of Debian.
+    if [ "$(uname -m)" = x86_64 ] && grep -qsx 'ID=debian' /etc/os-release; then
+      logs+=(build-arm/meson/meson-logs/testlog.json)
+      rm -f "${logs[-1]}"
+      SECONDS=0
+      OPTIONS=-Doptimization=1 NPZOO_REFERENCE=$PWD/build-all/tools/npzoo tools/arm.sh --test || status=$?
+      printf 'test: build-arm took %d s\n' "$SECONDS" >&2
+    fi
   fi
 fi
 python3 tools/test_summary.py "${logs[@]}" || status=1
