@@ -289,7 +289,8 @@ bool TableReader::is_footer() {
   const std::vector<std::string_view> rest = peek_rows(kMost);
   Cells cells;
   // A long rest is the table, and what was read so far are lines above it.
-  return rest.size() < kMost && std::ssize(rest) < row_line_ - first_line_ && std::ranges::none_of(rest, [&](std::string_view row) {
+  return rest.size() < kMost && std::ssize(rest) < row_line_ - first_line_ &&
+         std::ranges::none_of(rest, [&](std::string_view row) {
            try {
              format_->split(row, 0, cells);
              return true;
