@@ -238,3 +238,19 @@ TEST_CASE("rows at places of a season that never has a value get a wide deviatio
   CHECK(std::abs(c.mean.back() - 100) < 10);
   CHECK(std::ranges::find(result.warnings, "closed times", &Warning::about) != result.warnings.end());
 }
+
+TEST_CASE("rows of a series with two values of each time are as uncertain as single values") {
+  // Two stations that no column tells apart.
+  std::vector<double> x, y;
+  Random random(5);
+  for (int t = 0; t < 44; ++t)
+    for (const double level : {10.0, 100.0}) {
+      x.push_back(t);
+      y.push_back(t < 40 && t != 20 ? level + std::sin(t) + 0.3 * random.normal() : kNaN);
+    }
+  const FillResult result = fill(weights_of_tables(), {.x = x, .values = {y}}, {});
+  for (const std::size_t row : {std::size_t{40}, std::size_t{82}}) {
+    CHECK(std::abs(result.columns[0].mean[row] - 55) < 30);
+    CHECK(result.columns[0].std[row] > 30);
+  }
+}

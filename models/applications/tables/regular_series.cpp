@@ -48,23 +48,53 @@ struct KnownValue {
   double x = 0, y = 0;
 };
 
-/// The known values of a series in order, those of equal inputs as their mean.
-std::vector<KnownValue> known_values(const TableQuestion& q, std::size_t column, std::span<const std::int64_t> rows) {
+/// The known values of a series in order.
+std::vector<KnownValue> sorted_values(const TableQuestion& q, std::size_t column, std::span<const std::int64_t> rows) {
   std::vector<KnownValue> all;
   for (const std::int64_t i : rows)
     if (const double y = q.y[column][static_cast<std::size_t>(i)]; !std::isnan(y))
       all.push_back({q.x[static_cast<std::size_t>(i)], y});
   std::ranges::sort(all,
                     [](const KnownValue& a, const KnownValue& b) { return a.x < b.x || (a.x == b.x && a.y < b.y); });
-  std::vector<KnownValue> means;
-  for (auto at = all.begin(); at != all.end();) {
-    const auto end = std::find_if(at, all.end(), [at](const KnownValue& v) { return v.x != at->x; });
-    double sum = 0;
-    for (auto one = at; one != end; ++one) sum += one->y;
-    means.push_back({at->x, sum / static_cast<double>(end - at)});
-    at = end;
+  return all;
+}
+
+/// Calls f(values) for the values of each time.
+template <class F>
+void for_each_time(std::span<const KnownValue> sorted, const F& f) {
+  for (std::size_t begin = 0, end = 0; begin < sorted.size(); begin = end) {
+    while (end < sorted.size() && sorted[end].x == sorted[begin].x) ++end;
+    f(sorted.subspan(begin, end - begin));
   }
+}
+
+double mean_of(std::span<const KnownValue> values) {
+  double sum = 0;
+  for (const KnownValue& v : values) sum += v.y;
+  return sum / static_cast<double>(values.size());
+}
+
+/// The known values of a series in order, those of equal inputs as their mean.
+std::vector<KnownValue> known_values(std::span<const KnownValue> sorted) {
+  std::vector<KnownValue> means;
+  for_each_time(sorted, [&](std::span<const KnownValue> values) { means.push_back({values[0].x, mean_of(values)}); });
   return means;
+}
+
+/// The variance of single values, transformed, that the means of equal times do not show: that of values of one time,
+/// by the share of it that their mean lacks.
+double variance_within(std::vector<KnownValue> sorted, const ValueTransform& transform) {
+  if (transform.active())
+    for (KnownValue& v : sorted) v.y = transform.forward(v.y);
+  double squares = 0, degrees = 0, lacking = 0, times = 0;
+  for_each_time(sorted, [&](std::span<const KnownValue> values) {
+    const double mean = mean_of(values), count = static_cast<double>(values.size());
+    for (const KnownValue& v : values) squares += (v.y - mean) * (v.y - mean);
+    degrees += count - 1;
+    lacking += 1 - 1 / count;
+    ++times;
+  });
+  return degrees > 0 ? squares / degrees * lacking / times : 0;
 }
 
 /// The times of rows of a series from its first known value to its last one, with a value or without.
@@ -180,7 +210,7 @@ SeriesOfCalendar find_regular_series(const TableQuestion& q, const ColumnForm& f
   SeriesOfCalendar all;
   for (std::size_t column = 0; column < q.y.size(); ++column)
     for (std::size_t g = 0; g < groups; ++g) {
-      const std::vector<KnownValue> known = known_values(q, column, observed[g]);
+      const std::vector<KnownValue> sorted = sorted_values(q, column, observed[g]), known = known_values(sorted);
       if (known.empty()) continue;
       std::vector<double> times;
       for (const KnownValue& v : known) times.push_back(v.x);
@@ -206,9 +236,8 @@ SeriesOfCalendar find_regular_series(const TableQuestion& q, const ColumnForm& f
         take_own_transform(known, q.y_names[column], usual, s);
       else
         s.transform = q.transforms[column];
-      const auto rows = std::ranges::count_if(
-          observed[g], [&](std::int64_t i) { return !std::isnan(q.y[column][static_cast<std::size_t>(i)]); });
-      s.averaged = rows - std::ssize(known);
+      s.averaged = std::ssize(sorted) - std::ssize(known);
+      if (s.averaged > 0) s.within = variance_within(sorted, s.transform);
       s.moved = placed->moved;
       if (s.moved > 0) s.furthest = form.text(times[placed->furthest]);
       place_rows(q, asked[g], times, s);

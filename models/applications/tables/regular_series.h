@@ -31,6 +31,7 @@ struct RegularSeries {
   std::vector<AskedRow> behind{};  // rows behind the last known value
   ValueTransform transform{};      // from `y` to values: the question's, or the floor of values that are often 0
   std::int64_t averaged = 0;       // known values at a time that another one has
+  double within = 0;               // variance of a value around the means of `y`, which those of equal times leave out
   std::int64_t moved = 0;          // times that are not on their step
   std::int64_t far = 0;            // rows more than ten times the series behind its end, which the weights answer
   std::optional<std::string> furthest{};  // the text of the one that is furthest from it

@@ -115,7 +115,8 @@ void put_answers(const HoleQuestion& q, const RegularSeries& s, double share, co
     const double mean = (1 - share) * plain.mean[k] + share * seasonal.mean[k],
                  spread = (1 - share) * plain.std[k] + share * seasonal.std[k];
     const double more =
-        question.added_variance.empty() ? 0 : question.added_variance[s.column][static_cast<std::size_t>(r.row)];
+        s.within +
+        (question.added_variance.empty() ? 0 : question.added_variance[s.column][static_cast<std::size_t>(r.row)]);
     const RowDistribution d{{mean, positive_std(more > 0 ? std::sqrt(spread * spread + more) : spread, mean)},
                             s.transform};
     put(d, r.row, truth_of(question, s.column, r.row), options.quantiles, column);

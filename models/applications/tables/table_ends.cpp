@@ -39,7 +39,7 @@ SeriesEnd end_of(const RegularSeries& s) {
 bool takes_logarithms(const RegularSeries& series) { return series.transform.kind != ValueTransform::Kind::log; }
 
 RowDistribution TableEnd::distribution(const EndPath& path, std::size_t i) const {
-  const double more = (variance.empty() ? 0 : variance[i]) + (closed[i] ? spread * spread : 0);
+  const double more = within + (variance.empty() ? 0 : variance[i]) + (closed[i] ? spread * spread : 0);
   ComonotonicSum z = path.at(ahead[i], last);
   if (more > 0) z = z.plus_variance(more);
   z.std = positive_std(z.std, z.at(0));
@@ -96,7 +96,8 @@ std::vector<TableEnd> forecast_table_ends(const SeriesPredictor& predictor, std:
                                                .last = s.y.back(),
                                                .transform = s.transform,
                                                .forecast = std::move(forecasts[e]),
-                                               .streams = PlaceSamples(options.seed, {}, s.y)});
+                                               .streams = PlaceSamples(options.seed, {}, s.y),
+                                               .within = s.within});
     for (const AskedRow& r : s.behind) {
       end.rows.push_back(r.row);
       end.ahead.push_back(r.position - static_cast<double>(s.steps() - 1));

@@ -31,6 +31,7 @@ struct TableEnd {
   ValueTransform transform{};        // from forecasts to values
   EndForecast forecast;              // of transformed values
   PlaceSamples streams;
+  double within = 0;                   // variance of a value around the mean of its time
   std::vector<double> variance{};      // added to that of the forecast at each row; empty: none
   std::vector<double> added{};         // to the forecast at each row, as what covariates explain; empty: nothing
   std::vector<double> slope_errors{};  // (rows, S), of `added`; see GaussianProcess::slope_errors
