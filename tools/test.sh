@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds and tests what g++ and this processor's best instruction set can show.
-#   tools/test.sh [--all] [--compiler COMPILER] [--sanitize address,undefined|thread] [--guard] [SUITE…]
+#   tools/test.sh [--all [--arm]] [--compiler COMPILER] [--sanitize address,undefined|thread] [--guard] [SUITE…]
 # --all: what users install (the default build, the wheel, the Debian package, the quick start), the other instruction sets, kernels
-# for GPUs, clang++, the emulated GPU, and Arm by an emulator. Suites: engine ops datasets models tools python compilers emulated tour.
-# The suite python needs packages of PyPI, in build-python.
+# for GPUs, clang++ and the emulated GPU. With --arm, also a build for 64-bit Arm by an emulator (Debian on x86-64 alone). Suites: engine
+# ops datasets models tools python compilers emulated tour. The suite python needs packages of PyPI, in build-python.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-build=build compiler= sanitize= all= special= options=() suites=() packages=() patience=1
+build=build compiler= sanitize= all= arm= special= options=() suites=() packages=() patience=1
 while [ $# -gt 0 ]; do
   case $1 in
     --all) all=1 ;;
+    --arm) arm=1 ;;
     --compiler) compiler=$2 build+=-$2 special=1; packages+=("${2/clang++/clang}"); shift ;;
     --sanitize)
       # Optimised code: what is found there is what users run.
@@ -79,7 +80,7 @@ else
     compiler=clang++
     run build-clang++ "$quick" -Demulator=enabled -- --suite=tour --suite=compilers --suite=emulated
     # Another processor, by a cross-compiler and an emulator of Debian.
-    if [ "$(uname -m)" = x86_64 ] && grep -qsx 'ID=debian' /etc/os-release; then
+    if [ "$arm" ] && [ "$(uname -m)" = x86_64 ] && grep -qsx 'ID=debian' /etc/os-release; then
       logs+=(build-arm/meson/meson-logs/testlog.json)
       rm -f "${logs[-1]}"
       SECONDS=0
