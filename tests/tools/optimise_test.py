@@ -144,6 +144,7 @@ def evaluations_that_failed_are_avoided():
     free, avoided = (rows(ask(ONE, text, "--gaussian-process"))[0]["x"] for text in (table, table + failed))
     expect(free > 2.4 > avoided, free, avoided)
     design = rows(ask(ONE, "x,value\n1,\n2,\n", "--ask", 3))
+    expect(rows(ask(ONE, "x,value\n1,1\n\n2,2\n")) == rows(ask(ONE, "x,value\n1,1\n2,2\n")), "a blank line between rows counts")
     expect(len(design) == 3 and len({r["x"] for r in design} - {1, 2}) == 3, design)
     expect(len(rows(ask(ONE, "x,value\n" + "".join(f"{x / 3},\n" for x in range(9))))) == 1, "all of them failed")
 
@@ -271,7 +272,6 @@ def tables():
     yield "x,value\n" + "1,1\n" * 2001, "expected at most 2000"
     yield "x;value,y\n1;2,3\n", "results.csv"
     yield b"PK\x03\x04\x00\x00", "results.csv"
-    yield "x,value\n1,1\n\n2,2\n", "results.csv"
 
 
 @case
