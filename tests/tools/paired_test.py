@@ -56,7 +56,7 @@ def rows(done):
 def check_programs(here, run):
     old = write_program(here / "old")
     done = run(old, write_program(here / "new"), "--rounds", 1, "--limit", 9)
-    expect(done.returncode == 0 and len(rows(done)) == 10, done, "the same ten cases")
+    expect(done.returncode == 0 and len(rows(done)) == 11, done, "the same eleven cases")
     slow = write_program(here / "new", "predict gaps.csv=0.4\n")
     done = run(old, slow, *FAST)
     expect(done.returncode == 1 and "paired: fill:" in done.stderr and "*again, above 3*" in done.stdout, done, "a slow case")
