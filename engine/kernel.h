@@ -5,7 +5,7 @@
 
 namespace npzoo {
 
-/// Where the kernels of an operation run; `run` (npzoo/engine/backend.h) makes one.
+/// The instruction set or the GPU on which the kernels of an operation run; `run` (npzoo/engine/backend.h) makes one.
 class Backend {
  public:
   /// Kernels for CPUs share the threads of `pool`.

@@ -25,7 +25,7 @@ constexpr std::array kCodes = {day_month_year,    month_day_year,    short_day, 
 constexpr std::int64_t kHour = 3'600'000'000'000;
 constexpr std::size_t kFewestCells = 6, kFewestSure = 3;
 
-/// Where a number stands in a calendar: counted in the steps of its form, and as a time.
+/// The place of a number in a calendar: its count in the steps of its form, and its time.
 struct Place {
   std::int64_t count = 0;  // of hours, days, weeks, months or quarters
   DateTime time;

@@ -156,8 +156,7 @@ void check_names_below(const Table& table) {
           std::ranges::all_of(at + 1, at + 1 + kRowsBelow, is(Cell::data)))
         fail(
             "[columns] {}: line {} holds words alone above numbers or dates, expected a row; if it has the names of "
-            "the "
-            "columns, use --skip-rows {}",
+            "the columns, use --skip-rows {}",
             table.format().name(), table.line(static_cast<std::int64_t>(row)),
             table.line(static_cast<std::int64_t>(row)) - 1);
     }

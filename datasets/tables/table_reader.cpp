@@ -310,7 +310,7 @@ const std::vector<std::string_view>& TableReader::cells() {
       message.erase(std::min(message.find(hint), message.size()));
     const bool last = peek_rows(1).empty();
     fail("{}; if the table ends above, delete {}", message,
-         fmt::format(fmt::runtime(last ? "line {}" : "the lines from {} on"), row_line_));
+         last ? fmt::format("line {}", row_line_) : fmt::format("the lines from {} on", row_line_));
   }
   return cells_.text;
 }

@@ -58,7 +58,7 @@ std::optional<CommentNames> names_in_comments(std::span<const std::string> comme
 /// Finds the separator | or ~ of a header without another, if each row has as many of it.
 std::optional<char> rare_separator(std::string_view header, std::span<const std::string_view> rows);
 
-/// Where rows that all have one cell more than the header have it: a name of the row in front, or a blank cell behind.
+/// The edge at which all rows have one cell more than the header: a name of the row in front, or a blank cell behind.
 enum class ColumnAtEdge : std::uint8_t { none, in_front, behind };
 ColumnAtEdge unnamed_column(std::string_view header, std::span<const std::string_view> rows, char separator);
 
