@@ -130,7 +130,7 @@ std::optional<std::vector<double>> EventTruth::log_likelihood(const Task& task, 
   if (density != Density::joint) return {};
   std::vector<double> all;
   for (const TaskEvents& events : events_of(task))
-    all.push_back(process_->log_likelihood(events.sequence, events.first_target));
+    all.push_back(processes_.at(all.size())->log_likelihood(events.sequence, events.first_target));
   return all;
 }
 

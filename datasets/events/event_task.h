@@ -40,19 +40,20 @@ struct TaskEvents {
 /// Returns the events of each task of a batch.
 std::vector<TaskEvents> events_of(const Task& batch);
 
-/// The process that sequences were drawn from.
+/// The processes that the sequences of a batch were drawn from.
 class EventTruth final : public Truth {
  public:
-  explicit EventTruth(std::shared_ptr<const PointProcess> process) : process_(std::move(process)) {}
+  /// `processes`: one of each task. Each batch of a source has the same `name`.
+  EventTruth(std::string name, std::vector<std::shared_ptr<const PointProcess>> processes)
+      : name_(std::move(name)), processes_(std::move(processes)) {}
 
-  std::string name() const override { return "true " + process_->name() + " process"; }
+  std::string name() const override { return name_; }
   /// The sum over the targets, each given all events before it: the joint density, and none of each by itself.
   std::optional<std::vector<double>> log_likelihood(const Task& task, Density density) const override;
 
-  const PointProcess& process() const { return *process_; }
-
  private:
-  std::shared_ptr<const PointProcess> process_;
+  std::string name_;
+  std::vector<std::shared_ptr<const PointProcess>> processes_;
 };
 
 }  // namespace npzoo

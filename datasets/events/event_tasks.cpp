@@ -30,7 +30,7 @@ std::int64_t EventTasks::write(std::int64_t tasks, std::uint64_t seed, TaskTable
 
 OracleFindings EventTasks::oracle(const OracleOptions& options) const {
   const Estimate known = true_log_likelihood(*this, options.tasks, options.seed);
-  return {.figures = {{"known_joint", process()->name() + " process", &OracleValues::known_joint, known}},
+  return {.figures = {{"known_joint", truth(), &OracleValues::known_joint, known}},
           .unit = "event",
           .task = "sequence",
           .tasks = options.tasks};

@@ -35,8 +35,10 @@ class EventTasks : public TaskConfig {
   virtual EventTableForm table_form() const { return {.marks = marks(), .unit = unit()}; }
   /// True if the file of training is a JODIE one, see read_jodie_table.
   virtual bool is_jodie() const { return false; }
-  /// Returns the process of simulated sequences; null for recorded ones.
+  /// Returns the process of all simulated sequences; null if each has its own, and for recorded ones.
   virtual std::shared_ptr<const PointProcess> process() const { return nullptr; }
+  /// Returns what the distribution of simulated sequences is called, "Hawkes process"; empty for recorded ones.
+  virtual std::string truth() const { return {}; }
   /// Returns the sequences of training. Simulated ones are endless: it returns some thousand.
   virtual std::vector<EventSequence> training_sequences() const = 0;
   /// Returns up to this many sequences to show: of the test, or simulated with `seed`.

@@ -59,16 +59,17 @@ Estimate ratio_of_sums(std::span<const double> sums, std::span<const double> cou
 
 Estimate true_log_likelihood(const EventTasks& config, std::int64_t tasks, std::uint64_t seed) {
   constexpr std::int64_t kTogether = 50;
-  check(config.process() != nullptr,
-        "[oracle] the events are recorded, expected simulated ones, whose process is known");
+  check(!config.truth().empty(), "[oracle] the events are recorded, expected simulated ones, whose process is known");
   const auto source =
       config.source({.batch_size = kTogether, .seed = seed, .split = Split::evaluation, .dtype = DType::float64});
   std::vector<double> sums, counts;
-  for (std::uint64_t index = 0; std::ssize(sums) < tasks; ++index)
-    for (const TaskEvents& task : events_of(source->task(index))) {
-      sums.push_back(config.process()->log_likelihood(task.sequence, task.first_target));
+  for (std::uint64_t index = 0; std::ssize(sums) < tasks; ++index) {
+    const Batch batch = source->batch(index);
+    const auto known = batch.truth->log_likelihood(batch.task, Density::joint);
+    sums.insert(sums.end(), known->begin(), known->end());
+    for (const TaskEvents& task : events_of(batch.task))
       counts.push_back(static_cast<double>(task.sequence.events() - task.first_target));
-    }
+  }
   return ratio_of_sums(sums, counts);
 }
 

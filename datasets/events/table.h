@@ -36,7 +36,8 @@ inline constexpr double kLatestEvent = 1e15;
 struct NamedSequence {
   std::string name;
   EventSequence events;
-  double start = 0;  // in the unit of times: when observation begins, which was subtracted from them
+  double start = 0;           // in the unit of times: when observation begins, which was subtracted from them
+  std::int64_t left_out = 0;  // events before these
 };
 
 struct EventTable {

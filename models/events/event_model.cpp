@@ -66,11 +66,23 @@ EventModel::EventModel(const EventModelConfig& config, Initializer& init)
     : embedding{concat({Tensor::zeros({1, config.width}), init.standard_normal({config.marks, config.width})}, 0)},
       config_(config) {}
 
+Tensor EventModel::encoded(const Tensor& gaps, const Tensor& times, DType dtype) const {
+  constexpr double kLeastGap = 1e-6;  // of padding the gap is 0
+  switch (config_.clock) {
+    case EventClock::since_start: return time_encoding(times, config_.width, dtype);
+    case EventClock::gaps: return time_encoding(gaps, config_.width, dtype);
+    case EventClock::both: break;
+  }
+  const std::int64_t half = config_.width / 2;
+  return concat(
+      {time_encoding(times, config_.width - half, dtype), time_encoding(log(affine(gaps, 1, kLeastGap)), half, dtype)},
+      2);
+}
+
 EmbeddedEvents EventModel::embed(const Tensor& y, const Tensor& times, const Tensor& lengths) const {
-  const Tensor numbers = affine(slice(y, 2, 1, 2), 1, 1), gaps = event_channel(y, 0);
-  const Tensor when = config_.clock == EventClock::gaps ? gaps.detach().to(DType::float64) : times;
+  const Tensor numbers = affine(slice(y, 2, 1, 2), 1, 1);
   return {matmul(chosen_marks(numbers, config_.marks + 1), embedding.value),  // (B, N, E)
-          time_encoding(when, config_.width, y.dtype()), lengths};
+          encoded(event_channel(y, 0).detach().to(DType::float64), times, y.dtype()), lengths};
 }
 
 std::unique_ptr<EventDensity> EventModel::given_those_before(const EventState& state, const Tensor& y,
@@ -159,9 +171,9 @@ EventModelConfig read_event_config(ConfigReader& reader, const std::string& mode
   c.marks = reader.size("num_classes", kGivenByData);
   c.width = reader.size("d_model", "width of tokens");
   const std::string clock =
-      reader.choice("clock", "time that an event is encoded by: since the start, or since the event before",
-                    {"since start", "gaps"}, "since start");
-  c.clock = clock == "gaps" ? EventClock::gaps : EventClock::since_start;
+      reader.choice("clock", "time that an event is encoded by: since the start, since the event before, or both",
+                    {"since start", "gaps", "both"}, "since start");
+  c.clock = clock == "gaps" ? EventClock::gaps : clock == "both" ? EventClock::both : EventClock::since_start;
   return c;
 }
 

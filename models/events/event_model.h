@@ -9,8 +9,9 @@ namespace npzoo {
 
 class ConfigReader;
 
-/// The time of an event that is encoded: since the sequence began, or since the event before.
-enum class EventClock : std::uint8_t { since_start, gaps };
+/// The time of an event that is encoded: since the sequence began, or since the event before; or, in half of the
+/// channels each, since the sequence began and the logarithm of the time since the event before.
+enum class EventClock : std::uint8_t { since_start, gaps, both };
 
 struct EventModelConfig {
   std::int64_t marks = 1;
@@ -83,6 +84,8 @@ class EventModel : public Model {
  private:
   class Sequence;
 
+  /// gaps and times (B, N), float64 → (B, N, E)
+  Tensor encoded(const Tensor& gaps, const Tensor& times, DType dtype) const;
   std::unique_ptr<EventState> extended(const EventState& state, const Context& more, Draws& draws) const;
 
   EventModelConfig config_;
@@ -106,7 +109,7 @@ class LogNormalEventModel : public EventModel {
 };
 
 /// Reads dim_x and dim_y, which must be 1 and 2, num_classes (marks), d_model and, if it is given, clock ("since
-/// start" or "gaps").
+/// start", "gaps" or "both").
 EventModelConfig read_event_config(ConfigReader& reader, const std::string& model);
 /// K, 8 unless it is given.
 std::int64_t read_components(ConfigReader& reader);

@@ -62,6 +62,7 @@ std::unique_ptr<Model> make_thp_plus(const ModelConfig& config, const InitialWei
 constexpr const char* kSmallThpPlus[] = {
     R"({"num_classes": 3, "d_model": 6, "d_inner": 10, "n_layers": 2, "n_head": 2, "d_k": 4, "d_v": 3, "components": 2})",
     R"({"num_classes": 1, "d_model": 6, "d_inner": 10, "n_layers": 1, "n_head": 1, "d_k": 4, "d_v": 4, "clock": "gaps"})",
+    R"({"num_classes": 2, "d_model": 5, "d_inner": 4, "n_layers": 1, "n_head": 1, "d_k": 3, "d_v": 3, "clock": "both"})",
 };
 
 }  // namespace

@@ -30,6 +30,8 @@ nb::dict as_dict(FollowingEvents following) {
     paths.append(nb::make_tuple(array_from(std::move(path.times), {events}), path.marks));
   }
   row["paths"] = paths;
+  row["count_mean"] = following.count ? nb::cast(following.count->mean) : nb::none();
+  row["count_quantiles"] = following.count ? nb::cast(following.count->quantiles) : nb::none();
   return row;
 }
 
@@ -47,13 +49,7 @@ nb::list log_likelihoods(const LoadedModel& model, const Doubles& times, const s
   const TrainedModel& trained = in_float32(model, "events");
   std::vector<std::vector<double>> all = unlocked([&] {
     const EventData data = make_events(trained, span_of(times), marks_of(marks), numbers_of(sequences));
-    std::vector<std::vector<double>> found;
-    for (const NamedSequence& sequence : data.sequences) {
-      throw_if_stopped();
-      found.push_back(event_log_likelihoods(*trained.model, sequence.events));
-      for (double& value : found.back()) value -= std::log(data.form.unit);
-    }
-    return found;
+    return log_likelihoods_of_events(trained, data);
   });
   nb::list rows;
   for (std::vector<double>& row : all) {

@@ -7,6 +7,9 @@
 #include <functional>
 #include <limits>
 
+#include "npzoo/datasets/events/mark_chain.h"
+#include "npzoo/datasets/events/process_prior.h"
+#include "npzoo/datasets/events/time_change.h"
 #include "tests/testing.h"
 
 using namespace npzoo;
@@ -41,6 +44,17 @@ const std::vector<std::string>& process_texts() {
   return texts;
 }
 
+/// Those of texts, and two that are made of others.
+std::vector<std::shared_ptr<const PointProcess>> all_processes() {
+  std::vector<std::shared_ptr<const PointProcess>> all;
+  for (const std::string& text : process_texts()) all.push_back(process_of(text));
+  const auto chain = std::make_shared<const MarkChain>(all[6], std::vector{0.3, 0.7}, std::vector{0.9, 0.1, 0.5, 0.5});
+  all.push_back(chain);
+  all.push_back(std::make_shared<const TimeChange>(all[1], 3.75, std::vector{0.5, 2.0, 1.0}));
+  all.push_back(std::make_shared<const TimeChange>(chain, 1, std::vector{0.4}));
+  return all;
+}
+
 /// Gauss and Legendre's rule of 7 points on each half until halves add nothing.
 double intensity_integral(const std::function<double(double)>& f, double a, double b, int depth = 0) {
   constexpr double kNodes[] = {0, 0.4058451513773972, 0.7415311855993945, 0.9491079123427585};
@@ -56,6 +70,9 @@ double intensity_integral(const std::function<double(double)>& f, double a, doub
   return intensity_integral(f, a, middle, depth + 1) + intensity_integral(f, middle, b, depth + 1);
 }
 
+/// Length of the parts of the clock of all_processes.
+constexpr double kClockPart = 1.25;
+
 /// Returns the log-likelihood by its definition: intensities one by one, integrated by quadrature.
 double by_quadrature(const PointProcess& process, const EventSequence& s, std::int64_t first) {
   const auto marks = static_cast<std::size_t>(process.marks());
@@ -67,11 +84,14 @@ double by_quadrature(const PointProcess& process, const EventSequence& s, std::i
   double log_likelihood = 0, from = first == 0 ? 0 : s.times[static_cast<std::size_t>(first - 1)];
   for (auto i = static_cast<std::size_t>(first); i <= s.times.size(); ++i) {
     const double to = i < s.times.size() ? s.times[i] : s.end;
-    // In the fourth root of the gap intensities of renewals are smooth where they begin, too.
-    if (to > from)
+    // In the fourth root of the time intensities of renewals are smooth where they begin, too. Speeds of a clock jump.
+    for (double low = from; low < to;) {
+      const double high = std::min(to, (std::floor(low / kClockPart + 1e-9) + 1) * kClockPart);
       log_likelihood -=
-          intensity_integral([&](double u) { return 4 * u * u * u * total(std::min(from + u * u * u * u, to)); }, 0,
-                             std::pow(to - from, 0.25));
+          intensity_integral([&](double u) { return 4 * u * u * u * total(std::min(low + u * u * u * u, high)); }, 0,
+                             std::pow(high - low, 0.25));
+      low = high;
+    }
     if (i < s.times.size())
       log_likelihood += std::log(process.intensities(s, std::vector{to})[static_cast<std::size_t>(s.marks[i]) % marks]);
     from = to;
@@ -82,9 +102,8 @@ double by_quadrature(const PointProcess& process, const EventSequence& s, std::i
 }  // namespace
 
 TEST_CASE("events: densities are those of the intensities, integrated by quadrature") {
-  for (const std::string& text : process_texts()) {
-    CAPTURE(text);
-    const auto process = process_of(text);
+  for (const auto& process : all_processes()) {
+    CAPTURE(process->name());
     Random random(3);
     for (const SimulatedExtent& extent : {SimulatedExtent{.end = 12}, SimulatedExtent{.events = 15}}) {
       EventSequence s = process->draw(extent, random);
@@ -101,9 +120,8 @@ TEST_CASE("events: densities are those of the intensities, integrated by quadrat
 }
 
 TEST_CASE("events: a density is the product of its parts") {
-  for (const std::string& text : process_texts()) {
-    CAPTURE(text);
-    const auto process = process_of(text);
+  for (const auto& process : all_processes()) {
+    CAPTURE(process->name());
     Random random(4);
     const EventSequence whole = process->draw({.end = 20}, random);
     EventSequence head = whole;
@@ -118,9 +136,8 @@ TEST_CASE("events: a density is the product of its parts") {
 TEST_CASE("events: compensators between simulated events are exponential with mean 1") {
   // Their mean over n events is 1 ± 1 / √n, and their variance 1 ± √(8 / n): the random time change theorem.
   constexpr std::int64_t kEvents = 20'000;
-  for (const std::string& text : process_texts()) {
-    CAPTURE(text);
-    const auto process = process_of(text);
+  for (const auto& process : all_processes()) {
+    CAPTURE(process->name());
     Random random(5);
     double sum = 0, squares = 0;
     std::int64_t count = 0;
@@ -241,4 +258,39 @@ TEST_CASE("events: parameters that cannot be") {
         "[oracle] p.toml: gaps.mean is an unknown key, expected one of: kind, scale, shape");
   CHECK(error("kind = \"self-correcting\"\nrate = 1\ncorrection = -1\n") ==
         "[oracle] p.toml: correction is -1, expected a number >= 0");
+}
+
+TEST_CASE("events: processes that are drawn have about the rate that they should") {
+  Random random(11);
+  double kinds = 0, log_rates = 0;
+  constexpr int kProcesses = 300, kEvents = 150;
+  for (int i = 0; i < kProcesses; ++i) {
+    const auto process = draw_process(8, random);
+    CHECK((process->marks() >= 1 && process->marks() <= 8));
+    kinds += static_cast<double>(process->marks());
+    const EventSequence s = process->draw({.events = kEvents}, random);
+    REQUIRE(s.events() == kEvents);
+    CHECK(std::isfinite(process->log_likelihood(s, 0)));
+    log_rates += std::log(kEvents / s.end);
+  }
+  // Of 40 % one kind and else 1 to 8 kinds the mean is 3.1; the logarithms of rates have mean 0 and deviation .63, and
+  // sequences of self-exciting and irregular processes begin slowly.
+  CHECK(std::abs(kinds / kProcesses - 3.1) < 0.6);
+  CHECK(std::abs(log_rates / kProcesses) < 0.25);
+  Random again(11);
+  const auto first = draw_process(8, again);
+  CHECK(first->draw({.events = 5}, again).times.size() == 5);
+}
+
+TEST_CASE("events: parts of processes that cannot be") {
+  const auto one = process_of("kind = \"poisson\"\nrates = [0.5]\n"), two = process_of(process_texts()[0]);
+  CHECK(error_of([&] { MarkChain(two, {1}, {1}); }) == "[events] a process of 2 marks found, expected one of one mark");
+  CHECK(error_of([&] {
+          MarkChain(one, {0.5, 0.5}, {1, 0, 0.5, 0.4});
+        }) == "[events] a chain with 2 and 4 probabilities found, expected M and M · M that add up to 1 in each row");
+  CHECK(error_of([&] { TimeChange(one, 0, {1}); }) ==
+        "[events] a period of 0 with 1 speeds found, expected numbers above 0 and one speed or more");
+  CHECK(error_of([&] {
+          TimeChange(one, 1, {1, 0});
+        }) == "[events] a period of 1 with 2 speeds found, expected numbers above 0 and one speed or more");
 }

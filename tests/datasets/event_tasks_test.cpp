@@ -8,6 +8,8 @@
 #include <fstream>
 #include <set>
 
+#include "npzoo/datasets/events/event_columns.h"
+#include "npzoo/datasets/events/process_prior.h"
 #include "npzoo/datasets/events/table.h"
 #include "npzoo/datasets/own_protocol.h"
 #include "tests/datasets/task_fixtures.h"
@@ -224,6 +226,52 @@ TEST_CASE("events: the truth of simulated tasks is that of their process") {
     CHECK((rates[0] > 0.3 && rates[0] < 0.476));
     CHECK((rates[1] > 0.5 && rates[1] < 0.854));
   }
+}
+
+TEST_CASE("events: each task may have a process of its own, whose density is its truth") {
+  const Protocol p =
+      parse_protocol(event_protocol("context = 1\nevents = 30\nprocesses = \"any\"\nmarks = 3\n"), "f.toml");
+  const EventTasks& config = events_of_protocol(p);
+  CHECK(config.marks() == 3);
+  CHECK(config.process() == nullptr);
+  const Batch batch = config.source({4, 1, Split::evaluation, DType::float64})->batch(2);
+  CHECK(batch.truth->name() == "true process of each sequence");
+  const auto scores = *batch.truth->log_likelihood(batch.task, Density::joint);
+  Random random(1, static_cast<std::uint64_t>(Split::evaluation) << 56 | 2);
+  for (const double score : scores) {
+    const auto process = draw_process(3, random);
+    const EventSequence s = process->draw({.events = 30}, random);
+    CHECK(score == doctest::Approx(process->log_likelihood(s, 1)).epsilon(1e-9));
+  }
+  CHECK(std::isfinite(config.oracle({.tasks = 20, .seed = 3}).figures[0].value->value));
+}
+
+TEST_CASE("events: the columns of a table, and whether it holds events") {
+  const TemporaryDirectory directory;
+  const auto columns = [&](const std::string& text, const NamedEventColumns& named = {}) {
+    Table table = Table::read(event_file(directory, text));
+    const EventColumns found = choose_event_columns(table, named, "--inputs");
+    return found.sequence + '|' + found.time + '|' + found.mark;
+  };
+  CHECK(columns("sequence,time,mark\na,1,0\n") == "sequence|time|mark");
+  CHECK(columns("when,what\n2024-01-02,repair\n2024-01-05,failure\n") == "|when|what");
+  CHECK(columns("when,what,who\n2024-01-02,repair,a\n2024-01-05,failure,b\n") == "|when|");
+  CHECK(columns("when,what,who\n2024-01-02,repair,a\n2024-01-05,failure,b\n", {.sequence = "who"}) == "who|when|what");
+  CHECK(columns("t,x\n1,2\n", {.time = "t", .mark = ""}) == "|t|");
+  CHECK(error_of([&] { columns("t,x\n1,2\n"); })
+            .ends_with(
+                "has 0 columns of dates and none called time, expected --inputs to name the column of times: one of "
+                "t, x"));
+  const auto holds = [&](const std::string& text) { return holds_events(event_file(directory, text)); };
+  CHECK(holds("sequence,time,mark\n1,0.5,0\n1,0.7,1\n"));
+  CHECK(holds("time\n0.5\n0.7\n"));
+  CHECK(holds("when,what\n2024-01-02,repair\n2024-01-05,failure\n"));
+  CHECK_FALSE(holds("time,load\n1,0.5\n2,0.7\n"));
+  CHECK_FALSE(holds("when,load\n2024-01-02,\n2024-01-03,4\n"));
+  CHECK_FALSE(holds("time,mark\n1,2\n2,\n"));  // a gap to fill
+  CHECK_FALSE(holds("date,mark,load\n2024-01-02,1,2\n"));
+  CHECK_FALSE(holds("mark,sequence\n1,2\n"));
+  CHECK_FALSE(holds("when,load\n2024-01-02,off\n2024-01-03,4\n"));  // numbers, of which one cannot be read
 }
 
 TEST_CASE("events: a file's sequences are divided, and seen once") {

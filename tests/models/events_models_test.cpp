@@ -206,7 +206,7 @@ TEST_CASE("event models: tasks that are not events are one-line errors") {
         "[thp-plus] dim_x 1 and dim_y 1 found, expected events, which have 1 and 2");
   spec = small_model("cmhp");
   spec.config["clock"] = std::string("sun");
-  CHECK(error_of([&] { make_model(spec); }) == "[cmhp] clock 'sun' found, expected since start or gaps");
+  CHECK(error_of([&] { make_model(spec); }) == "[cmhp] clock 'sun' found, expected since start, gaps or both");
   const auto model = varied_model(small_model("cmhp"));
   const Task one = random_task(*model, {1, 3, 1}), three = random_task(*model, {3, 3, 1});
   const auto state = condition(*model, context_of(one));

@@ -79,7 +79,8 @@ TEST_CASE("events: predictions after the sequences of a table, and their tables"
       text.str().starts_with("# model: renewal trained under events\n"
                              "# the next event of each sequence, given all before it\n"
                              "# given that nothing more has happened until 4\n"
-                             "who,last_time,mean_time,q0.5_time\nu,3,"));
+                             "# events: how many come until the horizon of 2\n"
+                             "who,last_time,mean_time,q0.5_time,mean_events,q0.5_events\nu,3,"));
   std::stringstream paths;
   paths << std::ifstream(drawn).rdbuf();
   CHECK(

@@ -5,6 +5,7 @@
 #include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/io/parse_number.h"
 #include "npzoo/engine/tape.h"
+#include "npzoo/models/applications/events/any_events.h"
 #include "npzoo/models/applications/gaussian_process/gp_kernel.h"
 #include "npzoo/models/training/named_weights.h"
 #include "tools/cli/command.h"
@@ -96,6 +97,8 @@ void check_flags(const Flags& flags, PredictCommand& c) {
         c.model != "auto"  ? "--model"
         : c.kernel.empty() ? "--linear-mean"
                            : "--kernel");
+  check(!c.events || (c.checkpoint.empty() && !gp && c.model == "auto"), "--events and {} found, expected one of them",
+        !c.checkpoint.empty() ? "--checkpoint" : "--model gp or weights");
   check(c.model != "weights" || !gp, "--model weights and {} found, expected --model gp",
         c.kernel.empty() ? "--linear-mean" : "--kernel");
   check(!c.baselines || !c.truth.empty() || !c.plot.empty(),
@@ -245,6 +248,10 @@ void add_future_flags(Flags& flags, PredictCommand& c) {
   flags.toggle("--check", c.check,
                "print how well each method forecasts the hidden last season of the series, and its skill over the "
                "seasonal naive forecast");
+  flags.toggle("--events", c.events,
+               "the rows are events, such as purchases or failures: predict the next one of each sequence, by weights "
+               "that need no training on the table. Needless for a table with the columns time and mark or sequence "
+               "alone, and for dates with at most a column of words");
   flags.text("--now", c.now,
              "for events: time until which no other event has happened, as the table writes times; the prediction is "
              "conditional on that");
@@ -267,11 +274,12 @@ void add_flags(Flags& flags, PredictCommand& c) {
 }
 
 int predict(const PredictOptions& c, Job& job) {
-  if (c.checkpoint.empty()) {
+  const bool events = c.checkpoint.empty() && (c.events || are_events(c));
+  if (c.checkpoint.empty() && !events) {
     check_flags_of_tables(c);
     return predict_tables(c, nullptr, job);
   }
-  const TrainedModel trained = load_model(c.checkpoint);
+  const TrainedModel trained = load_model(events ? kAnyEvents : c.checkpoint);
   return application_of(trained, c).run(c, trained, job);
 }
 

@@ -38,6 +38,8 @@ int predict_tables(const PredictOptions& options, const TrainedModel* trained, J
 int predict_points(const PredictOptions& options, const TrainedModel& trained);
 /// Predicts the events that follow each sequence of a table.
 int predict_events(const PredictOptions& options, const TrainedModel& trained);
+/// Whether the table holds events, and no flag asks for another application.
+bool are_events(const PredictOptions& options);
 /// Predicts the rows that follow the end of a table.
 int predict_forecast(const PredictOptions& options, const TrainedModel& trained);
 

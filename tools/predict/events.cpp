@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "npzoo/datasets/events/event_columns.h"
 #include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/words.h"
 #include "npzoo/models/applications/events/event_writer.h"
@@ -16,12 +17,24 @@ namespace {
 void check_event_flags(const PredictOptions& c) {
   check(!c.strict && c.targets.empty() && c.truth.empty() && c.plot.empty(),
         "[predict] --context, --targets, --truth or --plot found, expected a TABLE of events alone");
-  check((c.samples > 0) == c.horizon.has_value(),
-        "[predict] {} found, expected --samples and --horizon, or none of them",
-        c.samples > 0 ? "--samples" : "--horizon");
+  check(c.samples == 0 || c.horizon.has_value(), "[predict] --samples found, expected --horizon with it");
 }
 
 }  // namespace
+
+bool are_events(const PredictOptions& c) {
+  const ColumnChoice& columns = c.columns;
+  const bool other = c.strict || c.table == "-" || !c.targets.empty() || !c.truth.empty() || !c.plot.empty() ||
+                     c.grid.any() || c.add_rows || c.explain || c.check || c.model != "auto" || !c.periods.empty() ||
+                     !columns.inputs.empty() || !columns.values.empty() || !columns.group.empty() ||
+                     !columns.covariates.empty() || c.has_cell_flags();
+  if (other) return false;
+  try {
+    return holds_events(c.table);
+  } catch (const Error&) {
+    return false;  // predict_tables knows more about damaged tables
+  }
+}
 
 int predict_events(const PredictOptions& c, const TrainedModel& trained) {
   check_event_flags(c);

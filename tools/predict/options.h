@@ -51,6 +51,7 @@ struct PredictOptions {
   std::string ends = "combined";      // or "weights": how to forecast behind the end of a series
   std::vector<std::string> periods;   // of its seasons; empty: found
   bool check = false;                 // score forecasts of the last season
+  bool events = false;                // the rows are events, predicted without a training on them
   std::string now;                    // of events, as the table writes times: until when nothing more has happened
   std::optional<double> horizon;      // of a forecast, steps; of events, how long after the last one samples go on
   PlaceGrid grid;                     // of places to predict at

@@ -10,6 +10,7 @@
 #include "npzoo/datasets/events/event_tasks.h"
 #include "npzoo/datasets/kinds/events/event_file.h"
 #include "npzoo/datasets/kinds/events/own_events.h"
+#include "npzoo/datasets/kinds/events/source.h"
 #include "npzoo/datasets/permutation.h"
 #include "npzoo/engine/error.h"
 
@@ -20,12 +21,11 @@ namespace {
 /// Drawn anew for each task.
 class SimulatedEventsConfig final : public EventTasks {
  public:
-  SimulatedEventsConfig(std::shared_ptr<const PointProcess> process, const SimulatedExtent& extent,
-                        const EventTaskRules& rules)
-      : EventTasks(rules), process_(std::move(process)), extent_(extent) {}
+  SimulatedEventsConfig(SimulatedProcesses processes, const SimulatedExtent& extent, const EventTaskRules& rules)
+      : EventTasks(rules), processes_(std::move(processes)), extent_(extent) {}
 
   std::unique_ptr<TaskSource> source(const SourceOptions& options) const override {
-    return std::make_unique<SimulatedEvents>(process_, extent_, rules(), options);
+    return std::make_unique<SimulatedEvents>(processes_, extent_, rules(), options);
   }
   std::shared_ptr<const TaskConfig> with_test_overrides(TomlReader& /*test*/) const override {
     return std::make_shared<SimulatedEventsConfig>(*this);
@@ -36,8 +36,9 @@ class SimulatedEventsConfig final : public EventTasks {
     for (const EventSequence& sequence : shown(kDrawn, 0)) events += sequence.events();
     return {rules().context, std::max<std::int64_t>(events / kDrawn - rules().context, 1)};
   }
-  std::int64_t marks() const override { return process_->marks(); }
-  std::shared_ptr<const PointProcess> process() const override { return process_; }
+  std::int64_t marks() const override { return processes_.marks; }
+  std::shared_ptr<const PointProcess> process() const override { return processes_.one; }
+  std::string truth() const override { return processes_.truth(); }
   std::vector<EventSequence> training_sequences() const override {
     constexpr std::int64_t kDrawn = 2000;
     return drawn(kDrawn, 0, Split::training);
@@ -50,11 +51,11 @@ class SimulatedEventsConfig final : public EventTasks {
   std::vector<EventSequence> drawn(std::int64_t sequences, std::uint64_t seed, Split split) const {
     Random random(seed, static_cast<std::uint64_t>(split) << 56);
     std::vector<EventSequence> all;
-    for (std::int64_t i = 0; i < sequences; ++i) all.push_back(process_->draw(extent_, random));
+    for (std::int64_t i = 0; i < sequences; ++i) all.push_back(processes_.next(random)->draw(extent_, random));
     return all;
   }
 
-  std::shared_ptr<const PointProcess> process_;
+  SimulatedProcesses processes_;
   SimulatedExtent extent_;
 };
 
@@ -118,10 +119,19 @@ class RecordedEventsConfig final : public EventTasks {
   std::shared_ptr<Read> read_;
 };
 
-std::shared_ptr<const TaskConfig> read_simulated(TomlReader& data, EventTaskRules rules) {
+SimulatedProcesses read_processes(TomlReader& data) {
+  if (!data.has("process")) {
+    static_cast<void>(data.choice("processes", "instead of `process`: each sequence has one of its own", {"any"}));
+    return {.marks = data.integer("marks", "most classes of events of a process", 1, kMostMarks)};
+  }
   TomlReader table = data.table("process", "process that sequences are sampled from");
-  auto process = read_process(table);
+  const auto process = read_process(table);
   table.finish();
+  return {.one = process, .marks = process->marks()};
+}
+
+std::shared_ptr<const TaskConfig> read_simulated(TomlReader& data, EventTaskRules rules) {
+  SimulatedProcesses processes = read_processes(data);
   SimulatedExtent extent;
   data.expect(data.has("end") != data.has("events"), "end",
               data.has("end") ? "there beside events" : "missing, and events too", "one of them");
@@ -131,7 +141,7 @@ std::shared_ptr<const TaskConfig> read_simulated(TomlReader& data, EventTaskRule
     extent.events = data.integer("events", "events of a sequence", rules.context + 1, PointProcess::kMostEvents);
     rules.ragged = false;
   }
-  return std::make_shared<SimulatedEventsConfig>(std::move(process), extent, rules);
+  return std::make_shared<SimulatedEventsConfig>(std::move(processes), extent, rules);
 }
 
 std::optional<double> read_end(TomlReader& data) {
@@ -198,7 +208,7 @@ std::shared_ptr<const TaskConfig> read_events_config(TomlReader& data) {
   constexpr std::int64_t kMostContext = 4096;
   EventTaskRules rules;
   rules.context = data.integer("context", "events that are given at first", 0, kMostContext);
-  return data.has("process") ? read_simulated(data, rules) : read_recorded(data, rules);
+  return data.has("process") || data.has("processes") ? read_simulated(data, rules) : read_recorded(data, rules);
 }
 
 }  // namespace npzoo

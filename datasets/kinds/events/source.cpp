@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "npzoo/datasets/events/process_prior.h"
 #include "npzoo/datasets/permutation.h"
 #include "npzoo/engine/error.h"
 
@@ -17,19 +18,30 @@ void check_batch_size(const SourceOptions& options) {
 
 }  // namespace
 
-SimulatedEvents::SimulatedEvents(std::shared_ptr<const PointProcess> process, const SimulatedExtent& extent,
+std::shared_ptr<const PointProcess> SimulatedProcesses::next(Random& random) const {
+  return one ? one : draw_process(marks, random);
+}
+
+std::string SimulatedProcesses::truth() const { return one ? one->name() + " process" : "process of each sequence"; }
+
+SimulatedEvents::SimulatedEvents(SimulatedProcesses processes, const SimulatedExtent& extent,
                                  const EventTaskRules& rules, const SourceOptions& options)
-    : process_(std::move(process)), extent_(extent), rules_(rules), options_(options) {
+    : processes_(std::move(processes)), extent_(extent), rules_(rules), options_(options) {
   check_batch_size(options);
 }
 
 Batch SimulatedEvents::batch(std::uint64_t index) const {
   Random random(options_.seed, stream_of(options_.split, index));
   std::vector<EventSequence> sequences;
-  for (std::int64_t b = 0; b < options_.batch_size; ++b) sequences.push_back(process_->draw(extent_, random));
+  std::vector<std::shared_ptr<const PointProcess>> processes;
+  for (std::int64_t b = 0; b < options_.batch_size; ++b) {
+    processes.push_back(processes_.next(random));
+    sequences.push_back(processes.back()->draw(extent_, random));
+  }
   std::vector<SequencePiece> pieces;
   for (const EventSequence& sequence : sequences) pieces.push_back({&sequence, 0, sequence.events()});
-  return {event_task(pieces, rules_, options_), std::make_shared<const EventTruth>(process_)};
+  return {event_task(pieces, rules_, options_),
+          std::make_shared<const EventTruth>("true " + processes_.truth(), std::move(processes))};
 }
 
 RecordedEvents::RecordedEvents(std::vector<RecordedPiece> pieces, const EventTaskRules& rules,

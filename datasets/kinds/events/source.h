@@ -7,17 +7,28 @@
 
 namespace npzoo {
 
-/// An endless number of sequences of a process.
+/// The processes that simulated sequences come from.
+struct SimulatedProcesses {
+  std::shared_ptr<const PointProcess> one{};  // of all sequences; null: each has its own, drawn by draw_process
+  std::int64_t marks = 1;                     // most of a process
+
+  /// Returns the process of the next sequence.
+  std::shared_ptr<const PointProcess> next(Random& random) const;
+  /// "Hawkes process".
+  std::string truth() const;
+};
+
+/// An endless number of sequences.
 class SimulatedEvents final : public TaskSource {
  public:
-  SimulatedEvents(std::shared_ptr<const PointProcess> process, const SimulatedExtent& extent,
-                  const EventTaskRules& rules, const SourceOptions& options);
+  SimulatedEvents(SimulatedProcesses processes, const SimulatedExtent& extent, const EventTaskRules& rules,
+                  const SourceOptions& options);
 
   Batch batch(std::uint64_t index) const override;
   Device device() const override { return options_.device; }
 
  private:
-  std::shared_ptr<const PointProcess> process_;
+  SimulatedProcesses processes_;
   SimulatedExtent extent_;
   EventTaskRules rules_;
   SourceOptions options_;

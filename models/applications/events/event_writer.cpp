@@ -31,9 +31,17 @@ EventWriter::EventWriter(const TrainedModel& trained, const EventData& data, con
     for (const double p : options.quantiles) header.push_back(fmt::format("q{}_{}", p, form.time));
     for (std::int64_t k = 0; form.marks > 1 && k < form.marks; ++k)
       header.push_back(fmt::format("p_{}_{}", form.mark, name_of_mark(form, static_cast<std::size_t>(k))));
+    if (options.horizon > 0) {
+      header.push_back("mean_events");
+      for (const double p : options.quantiles) header.push_back(fmt::format("q{}_events", p));
+    }
     std::vector<std::string> comments{model, "the next event of each sequence, given all before it"};
     if (options.now)
       comments.push_back(fmt::format("given that nothing more has happened until {}", data.times.text(*options.now)));
+    if (options.horizon > 0)
+      comments.push_back(fmt::format("events: how many come until the horizon of {}{}", options.horizon,
+                                     data.times.kind == ColumnForm::Kind::time ? " days" : ""));
+    comments.insert(comments.end(), data.facts.begin(), data.facts.end());
     next_.emplace(next, header, facts ? comments : std::vector<std::string>());
     facts_ = comments;
   }
@@ -61,10 +69,14 @@ void EventWriter::write(std::size_t sequence, const FollowingEvents& f) {
   if (next_) {
     std::string cells = fmt::format("{},{},{}", name, data_.times.text(f.last), time(f.mean));
     for (const double quantile : f.quantiles) cells += kSeparator + time(quantile);
-    std::vector<double> probabilities;
+    std::vector<double> numbers;
     if (marks)
-      for (const double p : f.mark_probability) probabilities.push_back(few_digits(p));
-    next_->write(cells, probabilities);
+      for (const double p : f.mark_probability) numbers.push_back(few_digits(p));
+    if (f.count) {
+      numbers.push_back(few_digits(f.count->mean));
+      numbers.insert(numbers.end(), f.count->quantiles.begin(), f.count->quantiles.end());
+    }
+    next_->write(cells, numbers);
   }
   if (!paths_) return;
   for (std::size_t s = 0; s < f.paths.size(); ++s)

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numeric>
 
 #include "npzoo/datasets/events/event_tasks.h"
 #include "npzoo/datasets/tables/date_notations.h"
@@ -14,6 +16,7 @@
 #include "npzoo/engine/io/text.h"
 #include "npzoo/engine/words.h"
 #include "npzoo/models/applications/application_call.h"
+#include "npzoo/models/applications/events/any_events.h"
 
 namespace npzoo {
 
@@ -106,6 +109,48 @@ void check_options(const EventOptions& options) {
         options.horizon);
 }
 
+/// The model for the kinds of events of a table.
+class OwnModel {
+ public:
+  OwnModel(const TrainedModel& trained, const EventData& data)
+      : trained_(*trained.model), own_(predict_any_events(trained) ? with_marks(trained, data.form.marks) : nullptr) {}
+
+  const Model& model() const { return own_ ? *own_ : trained_; }
+
+ private:
+  const Model& trained_;
+  std::unique_ptr<Model> own_;
+};
+
+/// How many events each of some paths has.
+FollowingEvents::Count count_of(const std::vector<EventSequence>& paths, const std::vector<double>& probabilities) {
+  std::vector<double> counts;
+  for (const EventSequence& path : paths) counts.push_back(static_cast<double>(path.events()));
+  std::ranges::sort(counts);
+  FollowingEvents::Count count{.mean = std::accumulate(counts.begin(), counts.end(), 0.0) /
+                                       static_cast<double>(counts.size())};
+  for (const double p : probabilities) {
+    const double place = std::ceil(p * static_cast<double>(counts.size())) - 1;  // of the least with P(N ≤ n) ≥ p
+    count.quantiles.push_back(counts[static_cast<std::size_t>(std::max(place, 0.0))]);
+  }
+  return count;
+}
+
+/// Draws the paths of sequence number `number`.
+void add_paths(const Model& model, const EventSequence& past, double start, std::size_t number, const EventData& data,
+               const EventOptions& options, std::uint64_t seed, FollowingEvents& following) {
+  constexpr std::int64_t kCounted = 200;
+  const double unit = data.form.unit;
+  std::vector<EventSequence> paths = continue_events(model, past, options.horizon / unit,
+                                                     options.samples > 0 ? options.samples : kCounted, seed + number);
+  following.count = count_of(paths, options.quantiles);
+  if (options.samples == 0) return;
+  for (EventSequence& path : paths) {
+    for (double& time : path.times) time = (start + time) * unit;
+    following.paths.push_back({std::move(path.times), std::move(path.marks)});
+  }
+}
+
 }  // namespace
 
 std::int64_t EventData::events() const {
@@ -134,7 +179,8 @@ double EventData::time_of(std::string_view text) const {
 EventData make_events(const TrainedModel& trained, std::span<const double> times, std::span<const std::int64_t> marks,
                       std::span<const std::uint32_t> sequences) {
   return with_errors([&] {
-    const EventTableForm form = event_tasks_of(trained).table_form();
+    const bool any = predict_any_events(trained);
+    EventTableForm form = event_tasks_of(trained).table_form();
     check(!times.empty(), "[events] no event found, expected one or more");
     check((marks.empty() || marks.size() == times.size()) && (sequences.empty() || sequences.size() == times.size()),
           "[events] {} times, {} marks and {} numbers of sequences found, expected one of each for every event",
@@ -142,10 +188,12 @@ EventData make_events(const TrainedModel& trained, std::span<const double> times
     const std::size_t count = sequences.empty() ? 1 : std::size_t{std::ranges::max(sequences)} + 1;
     check(count <= times.size(), "[events] the sequence {} found, expected numbers from 0 on, each with an event",
           count - 1);
+    if (any) fit_form_of_any_events(times, marks, sequences, form);
     EventAppender all(form, count);
     for (std::size_t i = 0; i < times.size(); ++i)
       all.append(i, times[i], marks.empty() ? 0 : marks[i], sequences.empty() ? 0 : sequences[i]);
-    return with_warnings(form, {.sequences = all.finish(), .times = {.kind = ColumnForm::Kind::number}});
+    EventData data = with_warnings(form, {.sequences = all.finish(), .times = {.kind = ColumnForm::Kind::number}});
+    return any ? latest_events(std::move(data)) : data;
   });
 }
 
@@ -154,6 +202,10 @@ EventData read_events(const TrainedModel& trained, const std::filesystem::path& 
     const EventTasks& config = event_tasks_of(trained);
     check(wishes.inputs.size() <= 1 && wishes.values.size() <= 1,
           "[predict] several --inputs or --values found, expected the column of times and that of marks");
+    if (predict_any_events(trained)) {
+      const EventTableForm any = form_of_any_events(trained, table, wishes);
+      return latest_events(with_warnings(any, read_event_table(table, any)));
+    }
     EventTableForm form = form_of(wishes, config);
     const bool named = !wishes.group.empty() || !wishes.inputs.empty() || !wishes.values.empty();
     if (config.is_jodie()) {
@@ -174,22 +226,20 @@ void predict_following_events(const TrainedModel& trained, const EventData& data
     static_cast<void>(event_tasks_of(trained));
     check_options(options);
     const double unit = data.form.unit;
+    const OwnModel own(trained, data);
+    const Model& model = own.model();
     for (const NamedSequence& s : data.sequences) static_cast<void>(until_now(s, options.now, data));
     for (std::size_t i = 0; i < data.sequences.size(); ++i) {
       throw_if_stopped();
       const EventSequence past = until_now(data.sequences[i], options.now, data);
       const double start = data.sequences[i].start, last = start + past.times.back();
-      NextEventForecast next = forecast_next(*trained.model, past, options.quantiles);
+      NextEventForecast next = forecast_next(model, past, options.quantiles);
       FollowingEvents following{.last = last * unit,
                                 .mean = (last + next.expected_gap) * unit,
                                 .mark_probability = std::move(next.mark_probability)};
       for (const double gap : next.gap_quantiles) following.quantiles.push_back((last + gap) * unit);
-      if (options.samples > 0)
-        for (EventSequence& path : continue_events(*trained.model, past, options.horizon / unit, options.samples,
-                                                   options.seed.value_or(trained.checkpoint.run.seed) + i)) {
-          for (double& time : path.times) time = (start + time) * unit;
-          following.paths.push_back({std::move(path.times), std::move(path.marks)});
-        }
+      if (options.horizon > 0)
+        add_paths(model, past, start, i, data, options, options.seed.value_or(trained.checkpoint.run.seed), following);
       take(i, following);
       if (options.progress) options.progress(static_cast<std::int64_t>(i) + 1, std::ssize(data.sequences));
     }
@@ -201,6 +251,19 @@ std::vector<FollowingEvents> predict_following_events(const TrainedModel& traine
   std::vector<FollowingEvents> all;
   predict_following_events(trained, data, options,
                            [&](std::size_t, const FollowingEvents& following) { all.push_back(following); });
+  return all;
+}
+
+std::vector<std::vector<double>> log_likelihoods_of_events(const TrainedModel& trained, const EventData& data) {
+  const OwnModel own(trained, data);
+  std::vector<std::vector<double>> all;
+  for (const NamedSequence& sequence : data.sequences) {
+    throw_if_stopped();
+    std::vector<double> each(static_cast<std::size_t>(sequence.left_out), std::numeric_limits<double>::quiet_NaN());
+    for (const double value : event_log_likelihoods(own.model(), sequence.events))
+      each.push_back(value - std::log(data.form.unit));
+    all.push_back(std::move(each));
+  }
   return all;
 }
 

@@ -22,7 +22,8 @@ struct EventData {
   EventTableForm form;
   std::vector<NamedSequence> sequences;
   std::vector<Warning> warnings{};
-  ColumnForm times{};  // how the table writes times
+  ColumnForm times{};                // how the table writes times
+  std::vector<std::string> facts{};  // about how the events were read
 
   /// Reads a time as the table writes it: a number, or a date. Throws Error for anything else.
   double time_of(std::string_view text) const;
@@ -36,9 +37,9 @@ struct EventData {
 /// negative or not ascending, and for marks that the model does not have.
 EventData make_events(const TrainedModel& trained, std::span<const double> times,
                       std::span<const std::int64_t> marks = {}, std::span<const std::uint32_t> sequences = {});
-/// Reads a table as the training did: the group of `wishes` is the column of sequences, its input that of times, its
-/// value that of marks. A model of a JODIE file also takes a table with the columns sequence, time and mark. Throws
-/// Error as read_event_table does, and if the weights were not trained on events.
+/// Reads a table as the training did, or as form_of_any_events says: the group of `wishes` is the column of sequences,
+/// its input that of times, its value that of marks. A model of a JODIE file also takes a table with the columns
+/// sequence, time and mark. Throws Error as read_event_table does, and if the weights were not trained on events.
 EventData read_events(const TrainedModel& trained, const std::filesystem::path& table, const ColumnChoice& wishes = {});
 
 struct EventOptions {
@@ -48,7 +49,7 @@ struct EventOptions {
   /// EventData::time_of.
   std::optional<double> now{};
   std::int64_t samples = 0;             // paths
-  double horizon = 0;                   // paths end so long after the last event, or after `now`
+  double horizon = 0;                   // paths end, and events count, until so long after the last event or `now`
   std::optional<std::uint64_t> seed{};  // of random numbers; none: the seed of the training
   std::stop_token stop{};               // after a request the call throws Interrupted
   /// Called with the number of sequences so far and of all.
@@ -66,6 +67,12 @@ struct FollowingEvents {
     std::vector<std::int64_t> marks;
   };
   std::vector<Path> paths{};  // (samples): free-running continuations
+  /// The number of events until the horizon, if there is one: by the samples, or by 200 paths.
+  struct Count {
+    double mean = 0;
+    std::vector<double> quantiles{};
+  };
+  std::optional<Count> count{};
 };
 
 /// Predicts the next event of each sequence, given all events before it and the silence since the last one, and draws
@@ -76,5 +83,9 @@ void predict_following_events(const TrainedModel& trained, const EventData& data
                               const std::function<void(std::size_t sequence, const FollowingEvents&)>& take);
 std::vector<FollowingEvents> predict_following_events(const TrainedModel& trained, const EventData& data,
                                                       const EventOptions& options = {});
+
+/// Log-density of each event's time and mark, given the events before it, in nats per unit of the table's time: (n) of
+/// each sequence. NaN for the first event, which is given to the model, and for those that were left out.
+std::vector<std::vector<double>> log_likelihoods_of_events(const TrainedModel& trained, const EventData& data);
 
 }  // namespace npzoo

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <optional>
 
+#include "npzoo/datasets/events/event_columns.h"
 #include "npzoo/datasets/events/fit.h"
 #include "npzoo/datasets/events/scores.h"
 #include "npzoo/datasets/events/table_facts.h"
@@ -98,19 +99,6 @@ void write(const FitEventsCommand& c, const EventTableForm& form, const FittedPr
   check(file.good(), "[fit] {} cannot be written", c.out.string());
 }
 
-/// The column of times: the one that is named, else "time", else the only one of dates.
-std::string time_column(const FitEventsCommand& c, Table& table) {
-  if (c.time) return *c.time;
-  const TableFormat& format = table.format();
-  if (format.find("time")) return "time";
-  std::vector<std::string> dates;
-  for (std::size_t i = 0; i < format.columns(); ++i)
-    if (table.summaries()[i].kind == ColumnSummary::Kind::time) dates.push_back(format.header()[i]);
-  check(dates.size() == 1, "[fit] {} has {}, expected --time to name the column of times: one of {}", c.table.string(),
-        counted(std::ssize(dates), "column") + " of dates and none called time", fmt::join(format.header(), ", "));
-  return dates[0];
-}
-
 /// How the table is read: its columns, kinds, and where observation begins.
 EventTableForm form_of(const FitEventsCommand& c) {
   constexpr std::int64_t kMostKinds = 1000;
@@ -118,12 +106,11 @@ EventTableForm form_of(const FitEventsCommand& c) {
   EventTableForm form;
   {
     Table table = Table::read(c.table);
-    const auto column = [&](const std::optional<std::string>& named, const char* usual) {
-      return named ? *named : table.format().find(usual) ? usual : "";
-    };
-    form.sequence = column(c.sequence, "sequence");
-    form.mark = column(c.mark, "mark");
-    form.time = time_column(c, table);
+    // Words of a table need not be kinds of events: only a column called mark is one.
+    const std::string usual_mark = table.format().find("mark") ? "mark" : "";
+    const EventColumns columns = choose_event_columns(
+        table, {.sequence = c.sequence, .time = c.time, .mark = c.mark.value_or(usual_mark)}, "--time");
+    form.sequence = columns.sequence, form.time = columns.time, form.mark = columns.mark;
   }
   const EventTableFacts facts(c.table, form, kMostKinds);
   form.marks = facts.marks();
