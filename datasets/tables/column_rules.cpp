@@ -72,6 +72,18 @@ bool are_coordinates(const std::vector<std::string>& names) {
   });
 }
 
+double ratio_of_one_unit(const std::vector<std::string>& names) {
+  constexpr double kOneUnit = 10, kPerhaps = 2;
+  if (names.size() != 2) return 1;
+  const bool degrees =
+      (is_longitude(names[0]) && is_latitude(names[1])) || (is_latitude(names[0]) && is_longitude(names[1]));
+  if (degrees) return kOneUnit;
+  const std::string first = in_small_letters(names[0]);
+  // x1 and x2 are names of any two inputs.
+  if (!are_coordinates(names) || first == "x1" || first == "x2") return 1;
+  return first == "x" || first == "y" ? kPerhaps : kOneUnit;
+}
+
 bool is_longitude(std::string_view name) {
   constexpr auto kWords = std::to_array<std::string_view>(
       {"lon", "lng", "long", "longitude", "longitud", "longitudine", "xlon", "xlong", "länge", "längengrad"});

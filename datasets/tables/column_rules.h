@@ -41,6 +41,9 @@ std::vector<std::string> whole_names(std::span<const std::string> names, const H
 std::vector<std::string> group_names(const std::string& group, const HasColumn& has);
 /// Whether two names are those of coordinates, such as lon and lat, or x and y.
 bool are_coordinates(const std::vector<std::string>& names);
+/// Returns up to which ratio of their extents two inputs of these names are taken to have one unit: 10 of longitudes and
+/// latitudes, and of eastings and northings; 2 of other coordinates, whose units may differ; 1 of all others.
+double ratio_of_one_unit(const std::vector<std::string>& names);
 /// Whether a column's name says that it holds longitudes or latitudes: lon, Longitude (deg), station_lat,
 /// decimalLatitude; also in German, Italian and Spanish.
 bool is_longitude(std::string_view name);

@@ -85,6 +85,21 @@ Standardisation standardise_by_context(std::span<const double> x, std::span<cons
   return units;
 }
 
+void keep_proportions(Standardisation& units, double ratio) {
+  const bool both = units.inputs.size() == 2 && std::ranges::none_of(units.inputs, [](const InputMap& map) {
+                      return map.constant || map.from == map.to;
+                    });
+  if (!both || ratio <= 1) return;
+  const double longer = std::max(units.inputs[0].scale, units.inputs[1].scale);
+  for (InputMap& map : units.inputs) {
+    if (map.scale == longer) continue;
+    map.scale = std::min(longer, map.scale * ratio);
+    const double middle = map.from.low + (map.from.high - map.from.low) / 2,
+                 half = (map.to.high - map.to.low) / 2 * map.scale;
+    map.from = {middle - half, middle + half};
+  }
+}
+
 Standardisation leave_as_is(std::size_t dim_x, std::size_t dim_y, const TrainingRange& range) {
   return {std::vector<InputMap>(dim_x, {range.inputs, range.inputs}), std::vector<ValueMap>(dim_y)};
 }

@@ -54,6 +54,10 @@ Standardisation standardise_by_context(std::span<const double> x, std::span<cons
                                        std::span<const std::string> x_names, std::span<const std::string> y_names,
                                        const TrainingRange& range);
 
+/// Gives two inputs the scale of the longer one, so that a map keeps its proportions: the shorter one is in the middle of
+/// the range of training. Its scale grows by up to `ratio` times. An input of one value stays as it is.
+void keep_proportions(Standardisation& units, double ratio);
+
 /// Changes nothing.
 Standardisation leave_as_is(std::size_t dim_x, std::size_t dim_y, const TrainingRange& range);
 

@@ -2,8 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include <tuple>
+
 #include "npzoo/datasets/kinds/gp/config.h"
 #include "npzoo/datasets/protocol.h"
+#include "npzoo/datasets/tables/column_rules.h"
 #include "npzoo/datasets/tables/outliers.h"
 #include "tests/testing.h"
 
@@ -95,6 +98,41 @@ TEST_CASE("standardise: an affine map of the table changes nothing in the units 
       CHECK(largest_gap(other.map_inputs(moved(x)), units.map_inputs(x)) < 1e-9);
       CHECK(largest_gap(other.map_values(moved(y)), units.map_values(y)) < 1e-9);
     }
+}
+
+TEST_CASE("standardise: two inputs of one unit keep their proportions") {
+  const Names names{"lon", "lat"}, value{"v"};
+  const Values x{10, 50, 18, 51, 12, 50.5}, y{1, 2, 3};
+  const auto units = [&](double ratio) {
+    Standardisation found = standardise_by_context(x, y, names, value, {.inputs = {-2, 2}});
+    keep_proportions(found, ratio);
+    return found;
+  };
+  const Standardisation apart = units(1), alike = units(10), nearer = units(2);
+  CHECK(apart.map_inputs(x) == Values{-2, -2, 2, 2, -1, 0});
+  CHECK(alike.map_inputs(x) == Values{-2, -0.25, 2, 0.25, -1, 0});  // both by 2 units of the table
+  CHECK(nearer.map_inputs(x) == Values{-2, -1, 2, 1, -1, 0});
+  CHECK(alike.inputs[1].inverse(0.25) == 51);
+  // An input of one value, and three inputs, stay as they are.
+  Standardisation constant =
+      standardise_by_context(Values{10, 50, 18, 50}, Values{1, 2}, names, value, {.inputs = {-2, 2}});
+  keep_proportions(constant, 10);
+  CHECK(constant.map_inputs(Values{10, 50}) == Values{-2, 0});
+  Standardisation three = leave_as_is(3, 1, {.inputs = {-2, 2}});
+  keep_proportions(three, 10);
+  CHECK(three.map_inputs(Values{1, 2, 3}) == Values{1, 2, 3});
+  for (const auto& [a, b, ratio] :
+       std::vector<std::tuple<const char*, const char*, double>>{{"lon", "lat", 10},
+                                                                 {"latitude", "Longitude", 10},
+                                                                 {"north", "east", 10},
+                                                                 {"Easting", "Northing", 10},
+                                                                 {"x", "y", 2},
+                                                                 {"Y", "X", 2},
+                                                                 {"x1", "x2", 1},
+                                                                 {"depth", "lat", 1},
+                                                                 {"time", "x", 1}})
+    CHECK(ratio_of_one_unit({a, b}) == ratio);
+  CHECK(ratio_of_one_unit({"lon", "lat", "depth"}) == 1);
 }
 
 TEST_CASE("standardise: without a scale") {

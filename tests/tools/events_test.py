@@ -172,10 +172,13 @@ def predict_refuses_wrong_events():
     fail("eval", "--checkpoint", weights, "--set", 'evaluation.trial = "events"', naming=["the model does not predict events"])
     fail("plot", "--checkpoint", weights, "--out", HERE / "p.svg", naming=["the model does not predict events"])
     fail("predict", path, "--checkpoint", weights, "--values", "kind", naming=["no column", "kind"])
-    fail("predict", path, "--checkpoint", weights, "--horizon", 3, naming=["--horizon found", "--samples"])
+    fail("predict", path, "--checkpoint", weights, "--samples", 3, "--samples-out", HERE / "s.csv", naming=["--samples found", "--horizon with it"])
     fail("predict", path, "--checkpoint", weights, "--truth", path, naming=["--truth", "a TABLE of events alone"])
     fail("predict", write("late.csv", "sequence,time,mark\na,2,0\na,1,0\n"), "--checkpoint", weights, naming=["late.csv:3]", "expected more than 2"])
-    fail("predict", path, "--horizon", 3, naming=["begin anew where", "--group sequence"])
+    wrong_usage("predict", path, "--events", "--model", "gp")
+    wrong_usage("predict", path, "--events", "--checkpoint", weights)
+    values = write("values.csv", "when,load\n2024-01-01,3\n2024-01-02,4\n2024-01-03,5\n")
+    fail("predict", values, "--events", "--values", "load", "--truth", values, naming=["a TABLE of events alone"])
 
 
 @case
@@ -199,11 +202,13 @@ def a_model_of_events_from_training_to_picture():
                    "--samples-out", paths)
     expect((told["sequences"], told["events"], told["samples"]) == (3, 7, 4), told)
     rows = [line.split(",") for line in out.read_text().splitlines() if not line.startswith("#")]
-    expect(rows[0] == ["sequence", "last_time", "mean_time", "q0.1_time", "q0.9_time", "p_mark_0", "p_mark_1"], rows[0])
+    expect(rows[0] == ["sequence", "last_time", "mean_time", "q0.1_time", "q0.9_time", "p_mark_0", "p_mark_1", "mean_events", "q0.1_events",
+                       "q0.9_events"], rows[0])
     expect([row[0] for row in rows[1:]] == ["a", "b", "c"], rows)
     for name, *numbers in rows[1:]:
-        last, mean, low, high, first, second = map(float, numbers)
+        last, mean, low, high, first, second, count, fewest, most = map(float, numbers)
         expect(last == EVENTS[name][-1][0] and last < low < high and last < mean, name, numbers)
+        expect(0 <= fewest <= most and fewest == int(fewest) and fewest <= count <= most + 1, "events until the horizon", numbers)
         expect(math.isclose(first + second, 1, rel_tol=1e-5), numbers)
     lines = paths.read_text().splitlines()
     expect(any("free-running" in line for line in lines), lines[:3])
@@ -230,7 +235,7 @@ def a_model_of_events_from_training_to_picture():
     for line in [line for line in paths.read_text().splitlines() if not line.startswith("#")][1:]:
         expect(6 < float(line.split(",")[2]) <= 8, line)
     fail("predict", table(), "--checkpoint", weights, "--now", 3, naming=['--now 3 found, expected 4 or later: sequence "a"'])
-    fail("predict", table(), "--now", 3, naming=["--now found, expected a --checkpoint of a model of events"])
+    fail("predict", write("values.csv", "time,load\n1,2\n2,3\n"), "--now", 3, naming=["--now found, expected a --checkpoint of a model of events"])
     # Far times and far horizons end at once.
     fail("predict", write("far.csv", "sequence,time,mark\na,1,0\na,1e40,1\n"), "--checkpoint", weights, naming=["far.csv:3]", "expected at most 1e+15"])
     fail("predict", table(), "--checkpoint", weights, "--samples", 1, "--horizon", 1e9, "--samples-out", paths,
@@ -269,6 +274,37 @@ batches = 1
     expect(lines[0].startswith("user,last_timestamp,mean_timestamp,") and len(lines) == 31, lines[:2])
     plain = write("plain.csv", "sequence,time,mark\na,1,0\na,1,1\na,30,0\n")  # with a tie
     expect(len([line for line in succeed("predict", plain, "--checkpoint", weights).splitlines() if line.startswith("a,30,")]) == 1, "ties")
+
+
+@case
+def any_table_of_events_without_a_training():
+    """Tables that hold nothing but events are taken for such; others with --events. No unit of time changes the answer."""
+    def answer(path, *flags):
+        lines = [line for line in succeed("predict", path, *flags).splitlines() if not line.startswith("#")]
+        return lines[0].split(","), [line.split(",") for line in lines[1:]]
+
+    out = HERE / "hawkes.csv"
+    succeed("sample", "events/hawkes", "--tasks", 3, "--seed", 5, "--out", out)
+    header, rows = answer(out)
+    expect(header == ["sequence", "last_time", "mean_time", "q0.05_time", "q0.5_time", "q0.95_time", "p_mark_0", "p_mark_1"], header)
+    expect(len(rows) == 3 and all(float(row[1]) < float(row[3]) < float(row[4]) < float(row[5]) for row in rows), rows)
+    events = [line.split(",") for line in out.read_text().splitlines()[1:] if line.startswith("1,")]
+    single = write("single.csv", "time,mark\n" + "".join(f"{t},{k}\n" for _, t, k in events))
+    (plain,) = answer(single)[1]
+    words = write("words.csv", "when,what\n" + "".join(
+        f"2024-01-01 00:{int(float(t)):02}:{float(t) % 1 * 60:09.6f},{'ab'[int(k)]}\n" for _, t, k in events))
+    header, (dated,) = answer(words, "--horizon", 0.01)
+    expect(header[1:3] == ["last_when", "mean_when"] and header[6:] == ["p_what_a", "p_what_b", "mean_events", "q0.05_events", "q0.5_events",
+                                                                       "q0.95_events"], header)
+    expect(dated[2].startswith("2024-01-01T00:") and abs(float(dated[6]) - float(plain[6])) < 1e-3, dated, plain)
+    hours = write("hours.csv", "t,kind,other\n" + "".join(f"{float(t) / 60!r},{k},1\n" for _, t, k in events))
+    header, (named,) = answer(hours, "--events", "--inputs", "t", "--values", "kind")
+    expect(all(math.isclose(60 * float(a), float(b), rel_tol=1e-3) for a, b in zip(named[1:6], plain[1:6])), named, plain)
+    fail("predict", hours, "--events", naming=["none called time, expected --inputs to name the column of times"])
+    fail("predict", write("many.csv", "time,mark\n" + "".join(f"{i},{i}\n" for i in range(12))),
+         naming=["has 12 kinds of events, expected at most 8 without a training", "npzoo train --events"])
+    fail("predict", write("once.csv", "time\n3\n"), naming=["no time passes"])
+    fail("predict", write("back.csv", "time,mark\n1,a\n4,b\n2,a\n"), naming=["back.csv:4]", "expected more than 4"])
 
 
 @case

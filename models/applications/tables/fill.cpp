@@ -8,6 +8,7 @@
 #include <memory>
 #include <unordered_map>
 
+#include "npzoo/datasets/tables/column_rules.h"
 #include "npzoo/models/applications/application_call.h"
 #include "npzoo/models/applications/tables/complete_data.h"
 #include "npzoo/models/applications/tables/covariate_errors.h"
@@ -102,6 +103,7 @@ FillResult fill_plain(const Method& method, const CompleteData& c, const FillOpt
   const std::unique_ptr<MethodRun> run = method.run(c, options);
   TableQuestion question = c.question;
   question.missing_alone = options.missing_alone && !c.data.targets;
+  question.ratio = ratio_of_one_unit(c.data.x_names);
   TransformedValues values = transform_values(options.transform, *run->quiet_series(), question);
   const auto variances = covariate_variances(*run->quiet_series(), run->range(), c.data, question);
   if (!variances.empty()) question.added_variance = as_columns(variances);

@@ -90,7 +90,9 @@ void SeriesPredictor::check_sizes(const Series& s) const {
 Standardisation SeriesPredictor::units_of(const Series& s) const {
   if (!options_.standardise) return leave_as_is(options_.x_names.size(), s.value_names.size(), range_);
   if (s.usual && points(s) < 2) return *s.usual;
-  return standardise_by_context(s.x, s.y, options_.x_names, s.value_names, range_);
+  Standardisation units = standardise_by_context(s.x, s.y, options_.x_names, s.value_names, range_);
+  keep_proportions(units, s.ratio);
+  return units;
 }
 
 /// Whether the prediction of a target may depend on the others, so that targets may be neither added nor postponed.

@@ -33,6 +33,7 @@ struct Series {
   /// A transform for each of the Dy values, or nothing. With transforms `y` holds what `forward` returns, and `truth`
   /// the values themselves. The caller owns the array.
   std::span<const ValueTransform> transforms{};
+  double ratio = 1;  // up to which two inputs have one scale (see keep_proportions); 1 of a part of a large series
 };
 
 /// The prediction of a series, in the units of the table.

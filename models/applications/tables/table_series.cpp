@@ -159,6 +159,7 @@ class SeriesOfTable {
     const auto names = std::span(q_.y_names).subspan(first_column(index), dim_y_);
     Series s;
     s.value_names.assign(names.begin(), names.end());
+    s.ratio = q_.ratio;
     if (!q_.transforms.empty()) s.transforms = std::span(q_.transforms).subspan(first_column(index), dim_y_);
     return s;
   }

@@ -25,6 +25,7 @@ struct TableQuestion {
   std::vector<std::span<const double>> added_variance{};  // of each value column (places); empty: none. See Series
   /// Predicts, where the places are the rows, only those at which a value is missing. Figures of others are NaN.
   bool missing_alone = false;
+  double ratio = 1;  // see Series
 
   std::int64_t rows() const { return y.empty() ? 0 : std::ssize(y[0]); }
 };

@@ -1,0 +1,155 @@
+// Log-likelihoods of the weights for any events, beside processes that are fitted and weights that are trained.
+//
+//     zero_shot_events WEIGHTS [PROTOCOL...]   default: the simulated and recorded protocols whose data is here
+//
+// For each protocol: nats per event over up to 200 sequences of its test, every event but the first given all those
+// before it, times in the protocol's unit. The weights know the mean gap of the training and nothing else of the
+// protocol. A Poisson and a Hawkes process are fitted to the training, and each to the past of the sequence alone, anew
+// before each twentieth event. Also the true process, and weights trained under the protocol, where there are some.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "npzoo/datasets/data_folder.h"
+#include "npzoo/datasets/events/event_tasks.h"
+#include "npzoo/datasets/events/fit.h"
+#include "npzoo/datasets/protocol.h"
+#include "npzoo/engine/error.h"
+#include "npzoo/engine/tape.h"
+#include "npzoo/models/applications/events/any_events.h"
+#include "npzoo/models/training/named_weights.h"
+
+using namespace npzoo;
+
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr std::int64_t kSequences = 200, kMostTraining = 10'000;  // events that processes are fitted to
+
+struct Sums {
+  double total = 0, events = 0;
+
+  void add(double log_likelihood, std::int64_t count) {
+    total += log_likelihood;
+    events += static_cast<double>(count);
+  }
+  double mean() const { return events > 0 ? total / events : kNone; }
+};
+
+EventSequence part(const EventSequence& s, std::int64_t first, std::int64_t end) {
+  EventSequence found{{s.times.begin() + first, s.times.begin() + end},
+                      {s.marks.begin() + first, s.marks.begin() + end}};
+  found.end = found.times.back();
+  return found;
+}
+
+double mean_gap(const std::vector<EventSequence>& sequences) {
+  double length = 0, events = 0;
+  for (const EventSequence& s : sequences) {
+    if (s.times.empty()) continue;
+    length += s.times.back();
+    events += static_cast<double>(s.events());
+  }
+  return length / events;
+}
+
+/// Of all events but the first, in windows of 160 events of which the latter 80 count.
+double by_weights(const Model& model, const EventSequence& s, double unit) {
+  constexpr std::int64_t kWindow = 160, kStep = 80;
+  double sum = 0;
+  for (std::int64_t from = 1; from < s.events();) {
+    const std::int64_t first = std::max<std::int64_t>(from - kStep, 0), end = std::min(s.events(), first + kWindow);
+    EventSequence window = part(s, first, end);
+    const double start = first == 0 ? 0 : s.times[static_cast<std::size_t>(first - 1)];
+    for (double& time : window.times) time = (time - start) / unit;
+    window.end = window.times.back();
+    const std::vector<double> each = event_log_likelihoods(model, window);
+    for (std::int64_t i = from; i < end; ++i) sum += each[static_cast<std::size_t>(i - first)] - std::log(unit);
+    from = end;
+  }
+  return sum;
+}
+
+/// Of events by processes that are fitted to those before them, anew for each twentieth.
+template <class Fit>
+double by_own_past(const EventSequence& s, std::int64_t from, const Fit& fit) {
+  constexpr std::int64_t kEvery = 20;
+  double sum = 0;
+  for (std::int64_t i = from; i < s.events(); i += kEvery) {
+    const EventSequence past = part(s, 0, i), until = part(s, 0, std::min(s.events(), i + kEvery));
+    sum += fit(past)->log_likelihood(until, i);
+  }
+  return sum;
+}
+
+void score(const std::string& name, const TrainedModel& any) {
+  const Protocol protocol = load_protocol(name);
+  const EventTasks& tasks = *protocol.data->as_events();
+  const std::int64_t marks = tasks.marks();
+  const bool knows = marks <= any.checkpoint.run.protocol.data->as_events()->marks();
+  std::vector<EventSequence> training = tasks.training_sequences();
+  const double unit = mean_gap(training);
+  std::int64_t used = 0;
+  std::size_t kept = 0;
+  while (kept < training.size() && used < kMostTraining) used += training[kept++].events();
+  training.resize(kept);
+  const auto poisson = Poisson::fitted(training, marks);
+  const auto hawkes = fit_hawkes(training, marks).process;
+  const std::string trained_name = "thp-plus:" + name;
+  std::optional<TrainedModel> trained;
+  if (weights_named(trained_name)) trained = load_model(trained_name);
+  const auto model = knows ? with_marks(any, marks) : nullptr;
+
+  constexpr std::int64_t kPast = 20;  // events that processes are fitted to at least
+  Sums zero, zero_late, by_poisson, by_hawkes, own_poisson, own_hawkes, truth, own_weights;
+  for (const EventSequence& whole : tasks.shown(kSequences, 0)) {
+    if (whole.events() < 2) continue;
+    const EventSequence s = part(whole, 0, std::min<std::int64_t>(whole.events(), 400));
+    const std::int64_t n = s.events();
+    by_poisson.add(poisson->log_likelihood(s, 1), n - 1);
+    by_hawkes.add(hawkes->log_likelihood(s, 1), n - 1);
+    if (tasks.process()) truth.add(tasks.process()->log_likelihood(s, 1), n - 1);
+    if (trained) {
+      double sum = 0;
+      for (const double x : event_log_likelihoods(*trained->model, s)) sum += std::isnan(x) ? 0 : x;
+      own_weights.add(sum, n - 1);
+    }
+    if (model) zero.add(by_weights(*model, s, unit), n - 1);
+    if (n <= kPast) continue;
+    if (model) zero_late.add(by_weights(*model, s, unit) - by_weights(*model, part(s, 0, kPast), unit), n - kPast);
+    own_poisson.add(
+        by_own_past(s, kPast, [&](const EventSequence& past) { return Poisson::fitted(std::vector{past}, marks); }),
+        n - kPast);
+    own_hawkes.add(
+        by_own_past(s, kPast, [&](const EventSequence& past) { return fit_hawkes(std::vector{past}, marks).process; }),
+        n - kPast);
+  }
+  fmt::print("| {} | {:.3f} | {:.3f} | {:.3f} | {:.3f} | {:.3f} | {:.3f} | {:.3f} | {:.3f} |\n", name, zero.mean(),
+             by_poisson.mean(), by_hawkes.mean(), own_weights.mean(), truth.mean(), zero_late.mean(),
+             own_poisson.mean(), own_hawkes.mean());
+}
+
+}  // namespace
+
+int main(int count, char** words) try {
+  check(count >= 2, "zero_shot_events: no weights found, expected zero_shot_events WEIGHTS [PROTOCOL...]");
+  const NoGrad off;
+  const TrainedModel any = load_model(words[1]);
+  std::vector<std::string> protocols(words + 2, words + count);
+  if (protocols.empty())
+    protocols = {
+        "events/poisson", "events/hawkes", "events/self-correcting", "events/renewal",      "events/taxi",
+        "events/twitter", "events/pubg",   "events/reddit-comments", "events/yelp-airport", "events/yelp-mississauga"};
+  fmt::print(
+      "| protocol | weights, untrained on it | Poisson | Hawkes | weights trained on it | truth | from the 21st event: "
+      "weights | Poisson, own past | Hawkes, own past |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|\n");
+  for (const std::string& name : protocols) score(name, any);
+  return 0;
+} catch (const Error& error) {
+  fmt::print(stderr, "{}\n", error.what());
+  return 1;
+}
