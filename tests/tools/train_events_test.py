@@ -41,7 +41,8 @@ def training_on_an_own_sequence():
     out, paths = HERE / "own-next.csv", HERE / "own-paths.csv"
     succeed("predict", path, "--checkpoint", weights, "--out", out, "--samples", 3, "--horizon", 0.5, "--samples-out", paths)
     head, row = [line.split(",") for line in out.read_text().splitlines()]
-    expect(head == ["sequence", "last_when", "mean_when", "q0.05_when", "q0.5_when", "q0.95_when", "p_what_buy", "p_what_leave", "p_what_look"], head)
+    expect(head == ["sequence", "last_when", "mean_when", "q0.05_when", "q0.5_when", "q0.95_when", "p_what_buy", "p_what_leave", "p_what_look",
+                    "mean_events", "q0.05_events", "q0.5_events", "q0.95_events"], head)
     last = path.read_text().splitlines()[-1].split(";")[0].replace(" ", "T")
     expect(row[1] == last and last <= row[3] <= row[4] <= row[5] and last < row[2] < "2025", row)
     lines = [line.split(",") for line in paths.read_text().splitlines()]
