@@ -21,6 +21,7 @@
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/tape.h"
 #include "npzoo/models/applications/events/any_events.h"
+#include "npzoo/models/predictions/autoregressive.h"
 #include "npzoo/models/training/named_weights.h"
 
 using namespace npzoo;
@@ -56,6 +57,27 @@ double mean_gap(const std::vector<EventSequence>& sequences) {
   }
   return length / events;
 }
+
+/// How many gaps of a sequence lie in the central interval of 90 % of the weights, each given the events before it.
+struct Coverage {
+  std::int64_t inside = 0, gaps = 0;
+
+  void add(const Model& model, const EventSequence& s, double unit) {
+    constexpr std::int64_t kMost = 160;
+    constexpr double kInterval = 0.9;
+    EventSequence scaled = part(s, 0, std::min(s.events(), kMost));
+    for (double& time : scaled.times) time /= unit;
+    scaled.end = scaled.times.back();
+    const Task task = event_task({{&scaled, 0, scaled.events()}}, {.context = 1, .ragged = false}, {});
+    Draws draws(0, Purpose::prediction, 0);
+    const auto prediction = model.query(*model.condition({task.xc, task.yc}, draws, 1), task.xt);
+    const auto& events = dynamic_cast<const Autoregressive&>(*prediction);
+    const Tensor mass = central_mass(on_host(events.given_those_before(task.yt)), task.yt);
+    for (const double m : mass.values<double>()) inside += m <= kInterval;
+    gaps += mass.numel();
+  }
+  double percent() const { return 100 * static_cast<double>(inside) / static_cast<double>(gaps); }
+};
 
 /// Of all events but the first, in windows of 160 events of which the latter 80 count.
 double by_weights(const Model& model, const EventSequence& s, double unit) {
@@ -105,6 +127,7 @@ void score(const std::string& name, const TrainedModel& any) {
   const auto model = knows ? with_marks(any, marks) : nullptr;
 
   constexpr std::int64_t kPast = 20;  // events that processes are fitted to at least
+  Coverage coverage;
   Sums zero, zero_late, by_poisson, by_hawkes, own_poisson, own_hawkes, truth, own_weights;
   for (const EventSequence& whole : tasks.shown(kSequences, 0)) {
     if (whole.events() < 2) continue;
@@ -118,7 +141,10 @@ void score(const std::string& name, const TrainedModel& any) {
       for (const double x : event_log_likelihoods(*trained->model, s)) sum += std::isnan(x) ? 0 : x;
       own_weights.add(sum, n - 1);
     }
-    if (model) zero.add(by_weights(*model, s, unit), n - 1);
+    if (model) {
+      zero.add(by_weights(*model, s, unit), n - 1);
+      coverage.add(*model, s, unit);
+    }
     if (n <= kPast) continue;
     if (model) zero_late.add(by_weights(*model, s, unit) - by_weights(*model, part(s, 0, kPast), unit), n - kPast);
     own_poisson.add(
@@ -128,9 +154,9 @@ void score(const std::string& name, const TrainedModel& any) {
         by_own_past(s, kPast, [&](const EventSequence& past) { return fit_hawkes(std::vector{past}, marks).process; }),
         n - kPast);
   }
-  fmt::print("| {} | {:.3f} | {:.3f} | {:.3f} | {:.3f} | {:.3f} | {:.3f} | {:.3f} | {:.3f} |\n", name, zero.mean(),
-             by_poisson.mean(), by_hawkes.mean(), own_weights.mean(), truth.mean(), zero_late.mean(),
-             own_poisson.mean(), own_hawkes.mean());
+  fmt::print("| {} | {:.3f} | {:.3f} | {:.3f} | {:.3f} | {:.3f} | {:.3f} | {:.3f} | {:.3f} | {:.1f} |\n", name,
+             zero.mean(), by_poisson.mean(), by_hawkes.mean(), own_weights.mean(), truth.mean(), zero_late.mean(),
+             own_poisson.mean(), own_hawkes.mean(), coverage.percent());
 }
 
 }  // namespace
@@ -146,7 +172,8 @@ int main(int count, char** words) try {
         "events/twitter", "events/pubg",   "events/reddit-comments", "events/yelp-airport", "events/yelp-mississauga"};
   fmt::print(
       "| protocol | weights, untrained on it | Poisson | Hawkes | weights trained on it | truth | from the 21st event: "
-      "weights | Poisson, own past | Hawkes, own past |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|\n");
+      "weights | Poisson, own past | Hawkes, own past | in 90 % "
+      "|\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
   for (const std::string& name : protocols) score(name, any);
   return 0;
 } catch (const Error& error) {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <span>
 #include <utility>
 
@@ -30,6 +32,12 @@ inline std::int64_t draw_mark(std::span<const double> intensities, Random& rando
   return last;
 }
 
+/// The next time of some ascending ones, also where a gap is lost to rounding.
+inline double after_last(const std::vector<double>& times, double time) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  return times.empty() ? time : std::max(time, std::nextafter(times.back(), kInfinity));
+}
+
 /// A sequence in the making.
 class EventDrawing {
  public:
@@ -38,6 +46,7 @@ class EventDrawing {
   double now() const { return now_; }
   /// False if that is behind the end.
   bool reach(double time) {
+    time = after_last(sequence_.times, time);
     if (extent_.end > 0 && time >= extent_.end) return false;
     check(std::isfinite(time), "[events] a simulated time is {}, expected a process whose gaps are finite", time);
     now_ = time;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "npzoo/datasets/events/draw.h"
+
 namespace npzoo {
 
 namespace {
@@ -113,6 +115,7 @@ std::vector<TaskEvents> events_of(const Task& batch) {
     for (std::size_t i = 0; i < 2 * static_cast<std::size_t>(count); i += 2) {
       sequence.end += values[i];
       if (values[i + 1] == kNoEvent) continue;
+      sequence.end = after_last(sequence.times, sequence.end);
       sequence.times.push_back(sequence.end);
       sequence.marks.push_back(static_cast<std::int64_t>(values[i + 1]));
     }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "npzoo/datasets/events/clock_poisson.h"
+#include "npzoo/datasets/events/draw.h"
 #include "npzoo/engine/error.h"
 
 namespace npzoo {
@@ -38,9 +39,10 @@ double TimeChange::table_time(double own) const {
 }
 
 EventSequence TimeChange::on_own_clock(const EventSequence& sequence) const {
-  EventSequence own = sequence;
-  for (double& time : own.times) time = own_time(time);
-  own.end = own_time(own.end);
+  EventSequence own{.times = {}, .marks = sequence.marks};
+  for (const double time : sequence.times) own.times.push_back(after_last(own.times, own_time(time)));
+  own.end = after_last(own.times, own_time(sequence.end));
+  if (!own.times.empty() && sequence.end == sequence.times.back()) own.end = own.times.back();
   return own;
 }
 
@@ -61,9 +63,10 @@ std::vector<double> TimeChange::intensities(const EventSequence& sequence, std::
 }
 
 EventSequence TimeChange::draw(const SimulatedExtent& extent, Random& random) const {
-  EventSequence drawn =
+  EventSequence own =
       process_->draw({.end = extent.end > 0 ? own_time(extent.end) : 0, .events = extent.events}, random);
-  for (double& time : drawn.times) time = table_time(time);
+  EventSequence drawn{.times = {}, .marks = std::move(own.marks)};
+  for (const double time : own.times) drawn.times.push_back(after_last(drawn.times, table_time(time)));
   drawn.end = extent.end > 0 ? extent.end : drawn.times.empty() ? 0 : drawn.times.back();
   return drawn;
 }

@@ -282,6 +282,18 @@ TEST_CASE("events: processes that are drawn have about the rate that they should
   CHECK(first->draw({.events = 5}, again).times.size() == 5);
 }
 
+TEST_CASE("events: times ascend where gaps are lost to rounding") {
+  const auto bursts = process_of(
+      "kind = \"renewal\"\ngaps = { kind = \"gamma\", shape = 0.05, scale = 20.0 }\n");  // P(gap < 1e-16) = .14
+  Random random(8);
+  for (const auto& process :
+       {bursts, std::shared_ptr<const PointProcess>(std::make_shared<const TimeChange>(bursts, 1, std::vector{0.3}))}) {
+    const EventSequence s = process->draw({.events = 500}, random);
+    CHECK(std::ranges::adjacent_find(s.times, std::greater_equal()) == s.times.end());
+    CHECK(s.end == s.times.back());
+  }
+}
+
 TEST_CASE("events: parts of processes that cannot be") {
   const auto one = process_of("kind = \"poisson\"\nrates = [0.5]\n"), two = process_of(process_texts()[0]);
   CHECK(error_of([&] { MarkChain(two, {1}, {1}); }) == "[events] a process of 2 marks found, expected one of one mark");
