@@ -169,6 +169,7 @@ def events(npzoo):
     npzoo("sample events/hawkes --tasks 10 --out events.csv")
     expect(math.isfinite(npzoo.json("oracle events.csv --process hawkes.toml")["log_likelihood"]), "an oracle of events")
     npzoo("fit events events.csv --out best.toml")
+    npzoo("predict events.csv --horizon 5 --out next.csv")
     npzoo.expect_file("best.toml", b"")
     npzoo("train --events events.csv --sequence sequence --time time --mark mark --steps 2 --out own")
     npzoo("predict events.csv --checkpoint own/checkpoint.safetensors --out coming.csv")
