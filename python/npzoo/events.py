@@ -39,7 +39,7 @@ class Next(NamedTuple):
     quantiles: Doubles  #: of its time, (Q,)
     mark_probability: Doubles  #: (M,), before the time is known
     paths: list[Path]  #: drawn continuations
-    count: Count | None = None  #: how many events come until the horizon, if there is one
+    events: Count | None = None  #: how many events come until the horizon, if there is one
 
 
 def next(times: ArrayLike, marks: ArrayLike | None = None, sequences: ArrayLike | None = None, *,
@@ -88,7 +88,7 @@ def next(times: ArrayLike, marks: ArrayLike | None = None, sequences: ArrayLike 
     >>> (after,) = npzoo.events.next([0.5, 1.0, 2.5, 3.0, 4.5], horizon=10)
     >>> after.last, after.mean > 4.5, after.quantiles.shape
     (4.5, True, (3,))
-    >>> after.count.mean > 2
+    >>> after.events.mean > 2
     True
     """
     rows = _core.next_events(*_arrays(weights, times, marks, sequences), probabilities(quantiles),

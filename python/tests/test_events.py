@@ -17,8 +17,8 @@ def test_next_of_a_poisson_process():
     # Of a process with this rate the mean gap is .5, the median .35 and the quantile 1.5; ten units have 20 events.
     assert after.mean - after.last == pytest.approx(0.5, rel=0.3)
     assert after.quantiles - after.last == pytest.approx([0.35, 1.5], rel=0.35)
-    assert after.count.mean == pytest.approx(20, rel=0.3)
-    assert after.count.quantiles[0] < after.count.quantiles[1] <= 40
+    assert after.events.mean == pytest.approx(20, rel=0.3)
+    assert after.events.quantiles[0] < after.events.quantiles[1] <= 40
     assert after.mark_probability.tolist() == [1.0] and after.paths == []
 
 
