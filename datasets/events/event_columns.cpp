@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "npzoo/datasets/tables/table_reader.h"
@@ -31,14 +32,24 @@ std::string name_or_none(const Table& table, const std::optional<std::string>& n
   return named ? *named : table.format().find(usual) ? usual : "";
 }
 
-bool is_number(std::string_view cell) {
+std::optional<double> number_of(std::string_view cell) {
   double value = 0;
-  return parse_number(cell, value).ptr == cell.data() + cell.size();
+  const bool all = !cell.empty() && parse_number(cell, value).ptr == cell.data() + cell.size();
+  return all ? std::optional(value) : std::nullopt;
+}
+
+/// False for a value such as 73.5: kinds of events are whole numbers or words.
+bool may_be_kinds(const Table& table, std::size_t column) {
+  return std::ranges::all_of(table.labels(column).names, [](const std::string& cell) {
+    const auto number = number_of(cell);
+    return !number || *number == std::floor(*number);
+  });
 }
 
 /// False where some cells are numbers: the words among them may stand for values that are missing.
 bool all_words(const Table& table, std::size_t column) {
-  return std::ranges::none_of(table.labels(column).names, [](const std::string& cell) { return is_number(cell); });
+  return std::ranges::none_of(table.labels(column).names,
+                              [](const std::string& cell) { return number_of(cell).has_value(); });
 }
 
 /// False for a number in a column that is not called as those of events are.
@@ -49,7 +60,7 @@ bool first_row_may_be_an_event(const std::filesystem::path& path) {
   if (format.columns() > kMostColumns || !reader.next()) return false;
   for (std::size_t i = 0; i < format.columns(); ++i) {
     const std::string& name = format.header()[i];
-    if (is_number(trim(reader.cells()[i])) && name != kSequence && name != kTime && name != kMark) return false;
+    if (number_of(trim(reader.cells()[i])) && name != kSequence && name != kTime && name != kMark) return false;
   }
   return true;
 }
@@ -86,7 +97,7 @@ bool holds_events(const std::filesystem::path& path) {
   for (std::size_t i = 0; i < summaries.size(); ++i) {
     const std::string& name = table.header()[i];
     const ColumnSummary& column = summaries[i];
-    if (column.missing > 0) return false;
+    if (column.missing > 0 || (name == kMark && !may_be_kinds(table, i))) return false;
     if (name == kSequence || name == kMark || (column.kind == ColumnSummary::Kind::text && all_words(table, i)))
       ++others;
     else if (column.kind == ColumnSummary::Kind::time ? !column.clock : name == kTime)

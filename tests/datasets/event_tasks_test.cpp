@@ -268,7 +268,8 @@ TEST_CASE("events: the columns of a table, and whether it holds events") {
   CHECK(holds("when,what\n2024-01-02,repair\n2024-01-05,failure\n"));
   CHECK_FALSE(holds("time,load\n1,0.5\n2,0.7\n"));
   CHECK_FALSE(holds("when,load\n2024-01-02,\n2024-01-03,4\n"));
-  CHECK_FALSE(holds("time,mark\n1,2\n2,\n"));  // a gap to fill
+  CHECK_FALSE(holds("time,mark\n1,2\n2,\n"));       // a gap to fill
+  CHECK_FALSE(holds("time,mark\n1,73.5\n2,81\n"));  // of an examination
   CHECK_FALSE(holds("date,mark,load\n2024-01-02,1,2\n"));
   CHECK_FALSE(holds("mark,sequence\n1,2\n"));
   CHECK_FALSE(holds("when,load\n2024-01-02,off\n2024-01-03,4\n"));  // numbers, of which one cannot be read

@@ -135,7 +135,8 @@ TEST_CASE("any events: tables and arrays that are refused") {
   };
   CHECK(message("time,mark\n1,a\n2,b\n3,c\n4,d\n") ==
         "[events] column \"mark\" of e.csv has 4 kinds of events, expected at most 3 without a training: npzoo train "
-        "--events e.csv --time time --mark mark --out own");
+        "--events e.csv --time time --mark mark --out own; if these are values to predict: npzoo predict e.csv "
+        "--values mark");
   CHECK(message("time\n3\n") ==
         "[events] e.csv: no time passes between events of a sequence, expected two or more at different times");
   CHECK(error_of([&] { read_events(trained, "-"); }) ==

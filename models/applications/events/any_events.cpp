@@ -37,8 +37,8 @@ EventTableForm form_of_any_events(const TrainedModel& trained, const std::filesy
   const std::int64_t most = trained.checkpoint.run.protocol.data->as_events()->marks();
   check(facts.marks() <= most,
         "[events] column \"{}\" of {} has {} kinds of events, expected at most {} without a training: npzoo train "
-        "--events {} --time {} --mark {} --out own",
-        form.mark, path.string(), facts.marks(), most, path.string(), form.time, form.mark);
+        "--events {} --time {} --mark {} --out own; if these are values to predict: npzoo predict {} --values {}",
+        form.mark, path.string(), facts.marks(), most, path.string(), form.time, form.mark, path.string(), form.mark);
   form.marks = facts.marks();
   form.mark_names = facts.mark_names();
   form.unit = facts.mean_gap();
