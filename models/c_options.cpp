@@ -46,7 +46,7 @@ const std::string& word_of(const std::string& option, const std::string& text,
 
 DateOrder order_of(const std::string& text) {
   word_of("dates", text, {"dmy", "mdy", "ymd"});
-  return text == "dmy" ? DateOrder::dmy : text == "mdy" ? DateOrder::mdy : DateOrder::ymd;
+  return date_order_named(text);
 }
 
 double probability_of(const std::string& text) {

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <vector>
 
@@ -86,12 +87,13 @@ EventColumns choose_event_columns(Table& table, const NamedEventColumns& named, 
   }
   for (const std::string& name : {columns.sequence, columns.time, columns.mark})
     if (!name.empty()) static_cast<void>(table.format().column(name));
+  columns.times = table.input_forms(std::array{table.format().column(columns.time)})[0];
   return columns;
 }
 
-bool holds_events(const std::filesystem::path& path) {
+bool holds_events(const std::filesystem::path& path, const CellRules& rules) {
   if (!first_row_may_be_an_event(path)) return false;
-  Table table = Table::read(path);
+  Table table = Table::read(path, {.cells = rules});
   const std::vector<ColumnSummary>& summaries = table.summaries();
   std::size_t times = 0, others = 0;
   for (std::size_t i = 0; i < summaries.size(); ++i) {

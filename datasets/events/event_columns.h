@@ -16,6 +16,7 @@ struct NamedEventColumns {
 /// Columns of a table of events; those of sequences and of marks may be empty.
 struct EventColumns {
   std::string sequence, time, mark;
+  ColumnForm times{};  // how all cells of that column write times
 };
 
 /// Adds what is not named: the columns called sequence, time and mark, if there are such; else, of times, the only one
@@ -25,6 +26,6 @@ EventColumns choose_event_columns(Table& table, const NamedEventColumns& named, 
 /// Whether the rows of a table are events, beyond doubt: it has up to three columns; one is called time or holds dates,
 /// and all others are called sequence or mark, or hold words. No cell is missing, and marks are whole numbers or words.
 /// Mostly the first row decides. Throws Error as TableReader does.
-bool holds_events(const std::filesystem::path& table);
+bool holds_events(const std::filesystem::path& table, const CellRules& rules = {});
 
 }  // namespace npzoo

@@ -51,7 +51,8 @@ class EventCollector {
   /// Positions of the columns. Without one of sequences there is one sequence, without one of marks one mark.
   EventCollector(const TableFormat& format, const EventTableForm& form, std::size_t time,
                  std::optional<std::size_t> mark)
-      : format_(format), form_(form), parser_(format), time_(time), mark_(mark) {
+      : format_(format), form_(form), parser_(format, form.cells), time_(time), mark_(mark) {
+    parser_.set_form(time, form.times);
     for (std::size_t k = 0; k < form.mark_names.size(); ++k)
       mark_of_name_.emplace(form.mark_names[k], static_cast<std::int64_t>(k));
   }

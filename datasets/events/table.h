@@ -27,6 +27,8 @@ struct EventTableForm {
   /// Observation of each sequence begins with its first event. Times may then be dates, which count as days.
   bool from_first_event = false;
   bool from_midnight = false;  // with `from_first_event`, of dates: with the midnight before it
+  CellRules cells{};           // for reading cells
+  ColumnForm times{};          // how the column writes times, if all cells are needed to tell (Table::input_forms)
   bool either_order = false;   // the rows of a sequence may also come newest first, as in logs and catalogues
 };
 

@@ -17,11 +17,12 @@ EventTableFacts::EventTableFacts(const std::filesystem::path& table, const Event
     : most_marks_(most_marks) {
   TableReader reader(table);
   const TableFormat& format = reader.format();
-  CellParser parser(format);
+  CellParser parser(format, form.cells);
   std::optional<std::size_t> sequence, mark;
   if (!form.sequence.empty()) sequence = format.column(form.sequence);
   const std::size_t time = format.column(form.time);
   if (!form.mark.empty()) mark = format.column(form.mark);
+  parser.set_form(time, form.times);
   while (reader.next()) {
     const auto& cells = reader.cells();
     add_time(std::string(sequence ? trim(cells[*sequence]) : std::string_view()),

@@ -179,6 +179,13 @@ std::array<std::string_view, 2> interval_in(std::string_view text) {
 
 }  // namespace
 
+DateOrder date_order_named(std::string_view name) {
+  return name == "dmy"   ? DateOrder::dmy
+         : name == "mdy" ? DateOrder::mdy
+         : name == "ymd" ? DateOrder::ymd
+                         : DateOrder::unknown;
+}
+
 std::optional<DateTime> parse_date_notation(std::string_view text, DateOrder order, bool short_years) {
   constexpr std::size_t kShortest = 4, kLongest = 64;
   if (text.size() < kShortest || text.size() > kLongest || text.find_first_of("0123456789") == std::string_view::npos)

@@ -301,6 +301,11 @@ def any_table_of_events_without_a_training():
     header, (named,) = answer(hours, "--events", "--inputs", "t", "--values", "kind")
     expect(all(math.isclose(60 * float(a), float(b), rel_tol=1e-3) for a, b in zip(named[1:6], plain[1:6])), named, plain)
     fail("predict", hours, "--events", naming=["none called time, expected --inputs to name the column of times"])
+    dates = write("dates.csv", "when;what\n03/04/2024;a\n05/04/2024;b\n06/05/2024;a\n")
+    fail("predict", dates, naming=["--dates dmy, mdy or ymd"])
+    expect(answer(dates, "--dates", "dmy")[1][0][1] == "2024-05-06", "the latest of April and May")
+    expect(answer(dates, "--dates", "mdy")[1][0][1] == "2024-06-05", "in the order of March, May and June")
+    expect(answer(write("plain.csv", "when;what\n03.04.2024;a\n13.04.2024;b\n22.05.2024;a\n"))[1][0][1] == "2024-05-22", "days first")
     fail("predict", write("many.csv", "time,mark\n" + "".join(f"{i},{i}\n" for i in range(12))),
          naming=["has 12 kinds of events, expected at most 8 without a training", "npzoo train --events"])
     fail("predict", write("once.csv", "time\n3\n"), naming=["no time passes"])

@@ -58,10 +58,7 @@ void read_cell_flags(PredictCommand& c) {
   check(t.low < t.high, "--bounds {} found, expected a lower bound and a higher one", c.bounds);
   check(t.kind != ValueTransform::Kind::logit || (std::isfinite(t.low) && std::isfinite(t.high)),
         "--transform logit found without --bounds LOW,HIGH, expected both");
-  c.cells.dates = c.date_order == "dmy"   ? DateOrder::dmy
-                  : c.date_order == "mdy" ? DateOrder::mdy
-                  : c.date_order == "ymd" ? DateOrder::ymd
-                                          : DateOrder::unknown;
+  c.cells.dates = date_order_named(c.date_order);
   c.cells.decimal = c.decimal.empty() ? '\0' : c.decimal[0];
 }
 

@@ -88,10 +88,12 @@ const PredictApplication& application_of(const TrainedModel& trained, const Pred
   return row;
 }
 
-bool PredictOptions::has_cell_flags() const {
+bool PredictOptions::has_cell_flags() const { return cells.any() || has_table_flags(); }
+
+bool PredictOptions::has_table_flags() const {
   const TransformOptions& t = transform;
-  return skip_rows > 0 || cells.any() || !columns.date.empty() || t.kind || t.automatic || t.counts ||
-         std::isfinite(t.low) || std::isfinite(t.high);
+  return skip_rows > 0 || !columns.date.empty() || t.kind || t.automatic || t.counts || std::isfinite(t.low) ||
+         std::isfinite(t.high);
 }
 
 std::int64_t PredictOptions::steps_ahead(std::int64_t most) const {
@@ -106,6 +108,11 @@ void check_no_cell_flags(const PredictOptions& c) {
       !c.has_cell_flags(),
       "[predict] --skip-rows, --dates, --date, --missing, --decimal, --transform, --bounds or --counts found, expected "
       "a model of tables");
+}
+
+void check_no_table_flags(const PredictOptions& c) {
+  check(!c.has_table_flags(),
+        "[predict] --skip-rows, --date, --transform, --bounds or --counts found, expected a model of tables");
 }
 
 void show_facts(const PredictOptions& c, const std::string& summary, std::span<const std::string> facts) {

@@ -24,6 +24,8 @@ struct PredictApplication {
 const PredictApplication& application_of(const TrainedModel& trained, const PredictOptions& options);
 /// Throws Error if the options say how cells are read, or what limits values have: forecasts and events do not look.
 void check_no_cell_flags(const PredictOptions& options);
+/// The same, but the options may say how cells are read.
+void check_no_table_flags(const PredictOptions& options);
 /// Prints one line about a prediction to standard error, or with --verbose its facts, unless these are in the table or
 /// in the JSON.
 void show_facts(const PredictOptions& options, const std::string& summary, std::span<const std::string> facts);

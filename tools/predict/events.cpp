@@ -27,10 +27,10 @@ bool are_events(const PredictOptions& c) {
   const bool other = c.strict || c.table == "-" || !c.targets.empty() || !c.truth.empty() || !c.plot.empty() ||
                      c.grid.any() || c.add_rows || c.explain || c.check || c.model != "auto" || !c.periods.empty() ||
                      !columns.inputs.empty() || !columns.values.empty() || !columns.group.empty() ||
-                     !columns.covariates.empty() || c.has_cell_flags();
+                     !columns.covariates.empty() || c.has_table_flags();
   if (other) return false;
   try {
-    return holds_events(c.table);
+    return holds_events(c.table, c.cells);
   } catch (const Error&) {
     return false;  // predict_tables knows more about damaged tables
   }
@@ -38,10 +38,10 @@ bool are_events(const PredictOptions& c) {
 
 int predict_events(const PredictOptions& c, const TrainedModel& trained) {
   check_event_flags(c);
-  check_no_cell_flags(c);
+  check_no_table_flags(c);
   const InterruptGuard interrupt;
   const StopScope stop(interrupt.token());
-  const EventData data = read_events(trained, c.table, c.columns);
+  const EventData data = read_events(trained, c.table, c.columns, c.cells);
   EventOptions options{.samples = c.samples, .horizon = c.horizon.value_or(0)};
   if (!c.now.empty()) options.now = data.time_of(c.now);
   if (!c.quantiles.empty()) options.quantiles = c.quantiles;

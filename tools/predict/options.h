@@ -60,6 +60,8 @@ struct PredictOptions {
 
   /// Flags that only tables with columns of any form take.
   bool has_cell_flags() const;
+  /// The same without those that say how cells are read.
+  bool has_table_flags() const;
   /// Steps of a forecast; 0: not given. Throws Error for a horizon that is no whole number up to `most`.
   std::int64_t steps_ahead(std::int64_t most) const;
 };

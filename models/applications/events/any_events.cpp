@@ -23,16 +23,16 @@ bool predict_any_events(const TrainedModel& trained) {
 }
 
 EventTableForm form_of_any_events(const TrainedModel& trained, const std::filesystem::path& path,
-                                  const ColumnChoice& wishes) {
+                                  const ColumnChoice& wishes, const CellRules& cells) {
   check(path != "-", "[events] TABLE is standard input, expected a file: it is read twice");
   NamedEventColumns named;
   if (!wishes.group.empty()) named.sequence = wishes.group;
   if (!wishes.inputs.empty()) named.time = wishes.inputs[0];
   if (!wishes.values.empty()) named.mark = wishes.values[0];
-  Table table = Table::read(path);
-  EventTableForm form{.from_first_event = true, .either_order = true};
+  Table table = Table::read(path, {.cells = cells});
+  EventTableForm form{.from_first_event = true, .cells = cells, .either_order = true};
   const EventColumns columns = choose_event_columns(table, named, "--inputs");
-  form.sequence = columns.sequence, form.time = columns.time, form.mark = columns.mark;
+  form.sequence = columns.sequence, form.time = columns.time, form.mark = columns.mark, form.times = columns.times;
   const EventTableFacts facts(path, form);
   const std::int64_t most = trained.checkpoint.run.protocol.data->as_events()->marks();
   check(facts.marks() <= most,

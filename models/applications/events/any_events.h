@@ -19,7 +19,7 @@ bool predict_any_events(const TrainedModel& trained);
 /// Returns how they read a table: the unit of time is the mean gap, and marks are the kinds of events that occur.
 /// Throws Error as choose_event_columns does, for more kinds than the weights know, and if no time passes.
 EventTableForm form_of_any_events(const TrainedModel& trained, const std::filesystem::path& table,
-                                  const ColumnChoice& wishes);
+                                  const ColumnChoice& wishes, const CellRules& cells);
 
 /// The same for arrays of events, as make_events has them.
 void fit_form_of_any_events(std::span<const double> times, std::span<const std::int64_t> marks,

@@ -197,16 +197,18 @@ EventData make_events(const TrainedModel& trained, std::span<const double> times
   });
 }
 
-EventData read_events(const TrainedModel& trained, const std::filesystem::path& table, const ColumnChoice& wishes) {
+EventData read_events(const TrainedModel& trained, const std::filesystem::path& table, const ColumnChoice& wishes,
+                      const CellRules& cells) {
   return with_errors([&] {
     const EventTasks& config = event_tasks_of(trained);
     check(wishes.inputs.size() <= 1 && wishes.values.size() <= 1,
           "[predict] several --inputs or --values found, expected the column of times and that of marks");
     if (predict_any_events(trained)) {
-      const EventTableForm any = form_of_any_events(trained, table, wishes);
+      const EventTableForm any = form_of_any_events(trained, table, wishes, cells);
       return latest_events(with_warnings(any, read_event_table(table, any)));
     }
     EventTableForm form = form_of(wishes, config);
+    form.cells = cells;
     const bool named = !wishes.group.empty() || !wishes.inputs.empty() || !wishes.values.empty();
     if (config.is_jodie()) {
       const EventTableForm plain;

@@ -40,7 +40,8 @@ EventData make_events(const TrainedModel& trained, std::span<const double> times
 /// Reads a table as the training did, or as form_of_any_events says: the group of `wishes` is the column of sequences,
 /// its input that of times, its value that of marks. A model of a JODIE file also takes a table with the columns
 /// sequence, time and mark. Throws Error as read_event_table does, and if the weights were not trained on events.
-EventData read_events(const TrainedModel& trained, const std::filesystem::path& table, const ColumnChoice& wishes = {});
+EventData read_events(const TrainedModel& trained, const std::filesystem::path& table, const ColumnChoice& wishes = {},
+                      const CellRules& cells = {});
 
 struct EventOptions {
   /// Probabilities of the quantiles of the next event's time, each above 0 and below 1.

@@ -30,6 +30,7 @@ struct FitEventsCommand {
   std::optional<std::string> sequence, time, mark;  // columns; empty: none
   std::int64_t parts = 24;
   std::optional<double> start, end, clock;
+  std::string dates;
 };
 
 void add_flags(Flags& flags, FitEventsCommand& c) {
@@ -43,6 +44,10 @@ void add_flags(Flags& flags, FitEventsCommand& c) {
   flags.text_or_none("--mark", c.mark,
                      "column of kinds of events, numbers or words; '' if there is one kind. Default: mark, if there is "
                      "such a column");
+  flags.choice(
+      "--dates", c.dates, {"dmy", "mdy", "ymd"},
+      "order of day, month and year in dates of three numbers, such as 03/04/2020. Default: the only order that "
+      "fits all dates, and the day first in 03.04.2020");
   flags.positive("--start", c.start,
                  "begin of observation, in the table's unit; it is subtracted from all times. Default: 0, and of dates "
                  "the first event of each sequence, or with --clock the midnight before it");
@@ -105,12 +110,13 @@ EventTableForm form_of(const FitEventsCommand& c) {
   check(c.table != "-", "[fit] TABLE is standard input, expected a file: it is read twice");
   EventTableForm form;
   {
-    Table table = Table::read(c.table);
+    form.cells.dates = date_order_named(c.dates);
+    Table table = Table::read(c.table, {.cells = form.cells});
     // Words of a table need not be kinds of events: only a column called mark is one.
     const std::string usual_mark = table.format().find("mark") ? "mark" : "";
     const EventColumns columns = choose_event_columns(
         table, {.sequence = c.sequence, .time = c.time, .mark = c.mark.value_or(usual_mark)}, "--time");
-    form.sequence = columns.sequence, form.time = columns.time, form.mark = columns.mark;
+    form.sequence = columns.sequence, form.time = columns.time, form.mark = columns.mark, form.times = columns.times;
   }
   const EventTableFacts facts(c.table, form, kMostKinds);
   form.marks = facts.marks();
