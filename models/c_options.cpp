@@ -72,6 +72,7 @@ bool set_switch(npzoo_question& q, const std::string& option, const std::string&
     return q.options.gp.mean = switch_of(option, value) ? GpMean::linear : GpMean::constant, true;
   if (option == "counts") return q.options.transform.counts = switch_of(option, value), true;
   if (option == "columns-apart") return q.options.columns_help = !switch_of(option, value), true;
+  if (option == "autoregressive") return q.options.autoregressive = switch_of(option, value), true;
   if (option == "add-rows") return q.added.absent = switch_of(option, value), true;
   if (option == "no-standardise") return q.options.standardise = !switch_of(option, value), true;
   if (option == "no-turn") return q.options.turn = !switch_of(option, value), true;

@@ -107,7 +107,7 @@ void npzoo_free_question(npzoo_question* question);
 /* Sets an option, which has the name of a flag of `npzoo predict` without the hyphens in front:
  * - inputs, values, covariates, quantiles, missing, period: the value is added to a list;
  * - group, checkpoint, model, kernel, transform, bounds, dates, ends, horizon, grid, samples, neighbours: a text;
- * - lonlat, linear-mean, counts, columns-apart, add-rows, no-standardise, no-turn: "yes" or "no";
+ * - lonlat, linear-mean, counts, columns-apart, autoregressive, add-rows, no-standardise, no-turn: "yes" or "no";
  * - seed: a number, of what is random (default: the seed of the training). */
 npzoo_status npzoo_set(npzoo_question* question, const char* option, const char* value);
 /* Predicts at the rows of this table, which is copied. */

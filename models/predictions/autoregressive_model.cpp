@@ -52,12 +52,11 @@ std::unique_ptr<ContextState> AutoregressiveModel::do_update(const ContextState&
   return std::make_unique<ChainState>(model_.update(*own.state, more), own.draws, own.samples);
 }
 
-void check_predicts_each_alone(const ModelInfo& model) {
+void check_predicts_each_alone(const ModelInfo& model, const char* command) {
   const bool points = model.takes == TaskForm::points;
-  check(
-      points && model.drawing() == Density::marginal,
-      "[eval] --autoregressive found with {}, which predicts {}, expected a model that predicts each target by itself",
-      model.name, points ? "targets together" : "sequences");
+  check(points && model.drawing() == Density::marginal,
+        "[{}] --autoregressive found with {}, which predicts {}, expected a model that predicts each target by itself",
+        command, model.name, points ? "targets together" : "sequences");
 }
 
 }  // namespace npzoo

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <memory>
+#include <utility>
+
 #include "npzoo/models/registry.h"
 
 namespace npzoo {
@@ -13,6 +16,8 @@ class AutoregressiveModel final : public Model {
  public:
   /// The model must outlive this, and the predictions.
   explicit AutoregressiveModel(Model& model) : model_(model) {}
+  /// Owns the model.
+  explicit AutoregressiveModel(std::unique_ptr<Model> model) : owned_(std::move(model)), model_(*owned_) {}
 
   Tensor loss(const Task& task, Draws& draws) const override { return model_.loss(task, draws); }
   void visit(ModuleVisitor& visitor) override { model_.visit(visitor); }
@@ -27,10 +32,11 @@ class AutoregressiveModel final : public Model {
   std::unique_ptr<ContextState> do_update(const ContextState& state, const Context& more) const override;
 
  private:
+  std::unique_ptr<Model> owned_;
   Model& model_;
 };
 
-/// Throws Error unless models of this row predict each target of a task by itself.
-void check_predicts_each_alone(const ModelInfo& model);
+/// Throws Error, opened by `[command]`, unless models of this row predict each target of a task by itself.
+void check_predicts_each_alone(const ModelInfo& model, const char* command);
 
 }  // namespace npzoo

@@ -221,6 +221,7 @@ void add_tables(nb::module_& module) {
       .def(nb::init<>())
       .def_rw("quantiles", &FillOptions::quantiles)
       .def_rw("samples", &FillOptions::samples)
+      .def_rw("autoregressive", &FillOptions::autoregressive)
       .def_rw("seed", &FillOptions::seed, nb::arg().none())
       .def_rw("standardise", &FillOptions::standardise)
       .def_rw("neighbours", &FillOptions::neighbours)

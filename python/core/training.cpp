@@ -189,7 +189,7 @@ nb::list evaluate(const LoadedModel& self, const std::string& protocol_name, con
                   nb::object progress, const Communicator& communicator) {
   const TrainedModel& trained = in_float32(self, "evaluate");
   const TrainingRun& run = trained.checkpoint.run;
-  if (autoregressive) check_predicts_each_alone(model_info(run.spec.name));
+  if (autoregressive) check_predicts_each_alone(model_info(run.spec.name), "eval");
   const AutoregressiveModel chain(*trained.model);
   check(batches.value_or(1) >= 1, "[evaluate] {} batches found, expected 1 or more", batches.value_or(1));
   CallWatch watch;

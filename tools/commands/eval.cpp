@@ -239,7 +239,7 @@ int eval_as_rank(const EvalCommand& c, Job& job) {
   const Protocol unchanged = c.protocol.name.empty() ? checkpoint.run.protocol : load_protocol(c.protocol.name);
   const Protocol protocol = with_changes(unchanged, c.protocol.changes);
   change_options(checkpoint.run.spec, unchanged, protocol);
-  if (c.autoregressive) check_predicts_each_alone(model_info(checkpoint.run.spec.name));
+  if (c.autoregressive) check_predicts_each_alone(model_info(checkpoint.run.spec.name), "eval");
   const auto model = restore_model(checkpoint);
   const AutoregressiveModel chain(*model);
   const ScoredModel scored{c.autoregressive ? static_cast<const Model&>(chain) : *model, checkpoint.run, protocol,

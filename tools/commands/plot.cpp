@@ -6,6 +6,7 @@
 
 #include "npzoo/datasets/data_folder.h"
 #include "npzoo/engine/io/parse_number.h"
+#include "npzoo/models/predictions/autoregressive_model.h"
 #include "npzoo/models/registry.h"
 #include "npzoo/models/training/checkpoint.h"
 #include "npzoo/models/training/named_weights.h"
@@ -34,7 +35,7 @@ struct PlotCommand {
   std::string data;
   TaskPicture drawn;
   std::vector<std::int64_t> contexts;
-  bool attention = false;
+  bool attention = false, autoregressive = false;
   std::vector<std::string> target;
   AttentionPicture looked_at;
 };
@@ -63,14 +64,19 @@ void add_flags(Flags& flags, PlotCommand& c) {
   const Flag samples = flags.whole(
       "--samples", c.drawn.samples, {0, 50},
       "sampled functions to draw as thin lines, for one input. Models that predict each target by itself have none");
+  Flag autoregressive = flags.toggle(
+      "--autoregressive", c.autoregressive,
+      "draw these functions one point after the other, each given those before it, with a model that predicts each "
+      "target by itself; slow");
   const Flag contexts = flags.wholes(
       "--contexts", c.contexts, {1, kMostCount},
       "for images: numbers of context pixels, one row of the picture for each (default: as many as the tasks have)");
   Flag attention = flags.toggle(
       "--attention", c.attention,
       "draw attention instead: the weights of the context points in each head of each layer, for one task");
-  for (const Flag& of_tasks : {named, seed, tasks, samples, contexts, attention}) curves.excludes(of_tasks);
-  attention.excludes(grid).excludes(tasks).excludes(samples).excludes(contexts);
+  for (const Flag& of_tasks : {named, seed, tasks, samples, autoregressive, contexts, attention})
+    curves.excludes(of_tasks);
+  attention.excludes(grid).excludes(tasks).excludes(samples).excludes(autoregressive).excludes(contexts);
   flags.texts("--target", c.target,
               "with --attention: inputs of the target, separated by commas; for images row and column of a pixel, from "
               "0 (default: the middle; with one input all targets as a map)");
@@ -104,6 +110,9 @@ std::pair<std::vector<Shown>, Protocol> load(const PlotCommand& c, const std::ve
     if (!protocol) protocol = load_protocol(c.protocol, checkpoint.run.protocol);
     const std::string& model = checkpoint.run.spec.name;
     models.push_back({model, model_info(model).drawing(), restore_model(checkpoint)});
+    if (!c.autoregressive) continue;
+    check_predicts_each_alone(model_info(model), "plot");
+    models.back() = {model, Density::joint, std::make_unique<AutoregressiveModel>(std::move(models.back().model))};
   }
   std::vector<std::string> titles;
   for (std::size_t i = 0; i < names.size(); ++i)  // two of one name are distinguished by the words that selected them

@@ -87,6 +87,7 @@ void check_flags(const Flags& flags, PredictCommand& c) {
   check(c.samples > 0 || c.samples_out.empty(), "--samples-out found without --samples, expected both or none");
   check(c.samples == 0 || !c.samples_out.empty() || !c.plot.empty(),
         "--samples found without --samples-out, expected both or none");
+  check(!c.autoregressive || !c.samples_out.empty(), "--autoregressive found without --samples-out, expected both");
   c.table = c.words.empty() ? c.context : std::filesystem::path(c.words[0]);
   c.strict = c.words.empty();
   const bool gp = c.model == "gp" || !c.kernel.empty() || c.linear_mean;
@@ -98,6 +99,8 @@ void check_flags(const Flags& flags, PredictCommand& c) {
         !c.checkpoint.empty() ? "--checkpoint" : "--model gp or weights");
   check(c.model != "weights" || !gp, "--model weights and {} found, expected --model gp",
         c.kernel.empty() ? "--linear-mean" : "--kernel");
+  check(!c.autoregressive || !gp,
+        "--autoregressive and --model gp found, expected one of them: a Gaussian process draws all targets together");
   check(!c.baselines || !c.truth.empty() || !c.plot.empty(),
         "--baselines found without --truth and without --plot, expected one of them");
   if (gp) c.model = "gp";
@@ -228,6 +231,10 @@ void add_context_flags(Flags& flags, PredictCommand& c) {
                "do not turn and stretch two inputs of a large series whose values vary less along a slanted line than "
                "across it");
   flags.whole("--chunk", c.chunk, {1}, "targets predicted at a time; bounds the memory");
+  flags.toggle(
+      "--autoregressive", c.autoregressive,
+      "with --samples-out: draw the targets of a series one after the other, each given those drawn before it, "
+      "which makes joint samples of a model that predicts each target by itself; slow");
   flags.whole("--samples", c.samples, {0, kMostSamples},
               "samples for --samples-out, and for --plot of a model of forecasts. Models that predict jointly or "
               "sample functions sample all targets together; "

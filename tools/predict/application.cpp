@@ -38,12 +38,14 @@ constexpr std::array kApplications{
                        .takes_horizon = true,
                        .adds_rows = true,
                        .explains = true,
+                       .autoregressive = true,
                        .run = run_points},
     PredictApplication{.application = Application::tables,
                        .plural = "tables",
                        .takes_horizon = true,
                        .adds_rows = true,
                        .explains = true,
+                       .autoregressive = true,
                        .run = run_tables},
     PredictApplication{.application = Application::forecasts,
                        .plural = "forecasts",
@@ -75,6 +77,7 @@ void check_flags(const PredictApplication& row, const PredictOptions& c) {
   check_flag(row, "--grid", c.grid.any(), &PredictApplication::adds_rows);
   check_flag(row, "--add-rows", c.add_rows, &PredictApplication::adds_rows);
   check_flag(row, "--explain", c.explain, &PredictApplication::explains);
+  check_flag(row, "--autoregressive", c.autoregressive, &PredictApplication::autoregressive);
   check_flag(row, "--now", !c.now.empty(), &PredictApplication::takes_now);
   check(c.samples == 0 || !c.samples_out.empty() || row.draws_samples,
         "[predict] --samples found without --samples-out, expected both: a picture of {} shows no samples", row.plural);

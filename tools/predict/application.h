@@ -13,9 +13,10 @@ struct PredictApplication {
   Application application;
   const char* plural;  // "forecasts": what its models predict
   bool takes_horizon = false, takes_now = false;
-  bool adds_rows = false;      // --grid and --add-rows
-  bool explains = false;       // --explain
-  bool draws_samples = false;  // in --plot
+  bool adds_rows = false;       // --grid and --add-rows
+  bool explains = false;        // --explain
+  bool draws_samples = false;   // in --plot
+  bool autoregressive = false;  // --autoregressive
   /// Returns the exit status.
   int (*run)(const PredictOptions& options, const TrainedModel& trained, Job& job);
 };

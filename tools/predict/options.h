@@ -47,6 +47,7 @@ struct PredictOptions {
   bool no_turn = false;         // two inputs of a large table are not turned
   std::int64_t chunk = 4096;
   std::int64_t samples = 0;
+  bool autoregressive = false;        // samples of a place are given those before it
   std::filesystem::path samples_out;  // empty: none
   std::string ends = "combined";      // or "weights": how to forecast behind the end of a series
   std::vector<std::string> periods;   // of its seasons; empty: found

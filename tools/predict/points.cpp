@@ -180,6 +180,7 @@ int predict_points(const PredictOptions& c, const TrainedModel& trained) {
                             .x_forms = question.forms,
                             .standardise = !c.as_is,
                             .samples = c.samples,
+                            .autoregressive = c.autoregressive,
                             .chunk = c.chunk});
   predictor.observe(context.x, context.y);
 

@@ -269,6 +269,7 @@ FillOptions fill_options(const PredictOptions& c) {
   return {
       .quantiles = c.quantiles,
       .samples = c.samples,
+      .autoregressive = c.autoregressive,
       .standardise = !c.as_is,
       .neighbours = c.neighbours,
       .turn = !c.no_turn,

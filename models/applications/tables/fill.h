@@ -57,6 +57,7 @@ struct FillData {
 struct FillOptions {
   std::vector<double> quantiles{};      // probabilities, each above 0 and below 1
   std::int64_t samples = 0;             // functions to draw; of a marginal model each place by itself
+  bool autoregressive = false;          // draw each place given those before it, with a marginal model; slow
   std::optional<std::uint64_t> seed{};  // of random numbers; none: the seed of the training
   bool standardise = true;              // map inputs and values to the units of the training
   std::int64_t neighbours = 0;          // observed points used for each target; 0: chosen from the training range

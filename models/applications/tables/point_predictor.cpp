@@ -25,9 +25,10 @@ void check_points(const Model& model, std::span<const double> x, std::span<const
 }
 
 /// The model, if it fits to names and points.
-const Model& checked(const TrainedModel& trained, std::span<const double> x, std::span<const double> y,
-                     const PointOptions& options) {
-  const Model& model = *trained.model;
+Model& checked(const TrainedModel& trained, std::span<const double> x, std::span<const double> y,
+               const PointOptions& options) {
+  Model& model = *trained.model;
+  if (options.autoregressive) check_predicts_each_alone(model_info(trained.checkpoint.run.spec.name), "predict");
   check(std::ssize(options.x_names) == model.dim_x() && std::ssize(options.y_names) == model.dim_y(),
         "[predict] {} names of inputs and {} of values found, expected {} and {} for this model",
         options.x_names.size(), options.y_names.size(), model.dim_x(), model.dim_y());
@@ -39,9 +40,10 @@ const Model& checked(const TrainedModel& trained, std::span<const double> x, std
 
 PointPredictor::PointPredictor(const TrainedModel& trained, std::span<const double> x, std::span<const double> y,
                                const PointOptions& options)
-    : model_(checked(trained, x, y, options)),
-      options_(options),
-      density_(model_info(trained.checkpoint.run.spec.name).drawing()),
+    : options_(options),
+      one_by_one_(checked(trained, x, y, options)),
+      model_(draws_one_by_one() ? static_cast<const Model&>(one_by_one_) : *trained.model),
+      density_(draws_one_by_one() ? Density::joint : model_info(trained.checkpoint.run.spec.name).drawing()),
       // A sample is one function at all targets if the model draws functions.
       together_(npzoo::targets_at_a_time(options.samples > 0 && density_ != Density::marginal
                                              ? Density::joint

@@ -11,6 +11,7 @@
 #include "npzoo/models/applications/tables/prediction_report.h"
 #include "npzoo/models/applications/trained_model.h"
 #include "npzoo/models/numerical_events.h"
+#include "npzoo/models/predictions/autoregressive_model.h"
 
 namespace npzoo {
 
@@ -19,6 +20,7 @@ struct PointOptions {
   std::vector<ColumnForm> x_forms{};          // how messages show inputs; empty: as numbers
   bool standardise = true;                    // map inputs and values to the units of the training
   std::int64_t samples = 0;                   // drawn with each prediction
+  bool autoregressive = false;                // draw them as FillOptions::autoregressive does
   std::optional<std::uint64_t> seed{};        // of random numbers; none: the seed of the training
   std::int64_t chunk = 4096;                  // targets predicted at a time; bounds the memory
   std::stop_token stop{};                     // after a request a call throws Interrupted
@@ -59,8 +61,11 @@ class PointPredictor {
   Density density() const { return density_; }
 
  private:
-  const Model& model_;
+  bool draws_one_by_one() const { return options_.autoregressive && options_.samples > 0; }
+
   PointOptions options_;
+  AutoregressiveModel one_by_one_;
+  const Model& model_;
   Density density_;
   std::int64_t together_;
   PredictionReport report_;

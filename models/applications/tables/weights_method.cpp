@@ -4,6 +4,7 @@
 #include "npzoo/models/applications/tables/calendar_answers.h"
 #include "npzoo/models/applications/tables/local_prediction.h"
 #include "npzoo/models/applications/tables/method.h"
+#include "npzoo/models/predictions/autoregressive_model.h"
 #include "npzoo/models/registry.h"
 
 namespace npzoo {
@@ -41,7 +42,10 @@ class WeightsRun : public MethodRun {
         range_(trained.checkpoint.run.protocol.data->training_range()),
         local_(local_options(options, range_)),
         quiet_(series_options(trained, c, options)),
-        series_(SeriesPredictor(*trained.model, range_, told()), local_) {}
+        one_by_one_(*trained.model),
+        series_(SeriesPredictor(draws_one_by_one() ? static_cast<const Model&>(one_by_one_) : *trained.model, range_,
+                                told()),
+                local_) {}
 
   SeriesMethod& series() override { return series_; }
   std::unique_ptr<SeriesMethod> quiet_series() const override {
@@ -51,11 +55,14 @@ class WeightsRun : public MethodRun {
   std::vector<Warning> finish(const TableQuestion& question, FillResult& result) override;
 
  private:
+  bool draws_one_by_one() const { return options_.autoregressive && options_.samples > 0; }
+
   /// With everything that was asked for, and progress.
   SeriesOptions told() const {
     SeriesOptions all = quiet_;
     all.quantiles = options_.quantiles;
     all.samples = options_.samples;
+    if (draws_one_by_one()) all.density = Density::joint;
     all.progress = summed_progress(options_, c_.values(), trained_.model->dim_y());
     return all;
   }
@@ -66,12 +73,13 @@ class WeightsRun : public MethodRun {
   TrainingRange range_;
   LocalOptions local_;
   SeriesOptions quiet_;
+  AutoregressiveModel one_by_one_;
   LocalPredictor series_;
 };
 
 std::vector<Warning> WeightsRun::finish(const TableQuestion& question, FillResult& result) {
   CalendarAnswers calendar = answer_by_calendar(trained_, c_, question, options_, quiet_, local_, result.columns);
-  result.density = quiet_.density;
+  result.density = told().density;
   result.ends = std::move(calendar.ends);
   result.holes = std::move(calendar.holes);
   result.end_scores = std::move(calendar.scores);
@@ -97,6 +105,7 @@ Method::NotTaken WeightsMethod::not_taken(const FillData& data) const {
 }
 
 void WeightsMethod::check(const CompleteData& c, const FillOptions& options) const {
+  if (options.autoregressive) check_predicts_each_alone(model_info(trained_.checkpoint.run.spec.name), "predict");
   const std::int64_t inputs = takes_covariates(trained_, c.data) ? c.data.dim_x : check_covariates(c.data);
   check_fits(trained_, std::span(c.data.x_names).first(static_cast<std::size_t>(inputs)), c.data.value_names);
   npzoo::check(
