@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def fill(data: TableT, inputs: str | Sequence[str] | None = None, values: str | Sequence[str] | None = None,
          group: str | Sequence[str] | None = None, weights: str | os.PathLike[str] | Model | None = None, *,
          covariates: str | Sequence[str] | None = None, targets: TableLike | None = None, columns_apart: bool = False,
-         quantiles: Iterable[float] = (), samples: int = 0, seed: int | None = None,
+         quantiles: Iterable[float] = (), samples: int = 0, autoregressive: bool = False, seed: int | None = None,
          bounds: tuple[float | None, float | None] = (None, None), counts: bool = False, transform: str | None = None,
          missing: Iterable[float | str] = (), dates: str | None = None, ends: str = "combined", period: Period = None,
          kernel: str | None = None, linear_mean: bool = False, lonlat: bool = False, standardise: bool = True,
@@ -64,6 +64,9 @@ def fill(data: TableT, inputs: str | Sequence[str] | None = None, values: str | 
         Probabilities of the quantiles to return, such as ``[0.05, 0.95]``.
     samples : int, default 0
         Number of samples to return.
+    autoregressive : bool, default False
+        Draws the samples of a series place by place, each given those drawn before it, with weights that predict each place
+        by itself. So they are joint samples. Slow. A Gaussian process draws all places together in any case.
     seed : int, optional
         Seed of random numbers. Default: the seed of the training.
 
@@ -169,8 +172,9 @@ def fill(data: TableT, inputs: str | Sequence[str] | None = None, values: str | 
     question = Question(as_frame(data, "fill", dates), inputs, values, group, covariates, asked, missing,
                         None if named is None else named.dim_x)
     quantiles = probabilities(quantiles)
-    options = fill_options((transform, bounds, counts), quantiles=quantiles, samples=samples, seed=seed, standardise=standardise,
-                           neighbours=neighbours, chunk=chunk, turn=turn, kernel=kernel or "auto", linear_mean=linear_mean,
+    options = fill_options((transform, bounds, counts), quantiles=quantiles, samples=samples, autoregressive=bool(autoregressive),
+                           seed=seed, standardise=standardise, neighbours=neighbours, chunk=chunk, turn=turn,
+                           kernel=kernel or "auto", linear_mean=linear_mean,
                            combine_ends=combines_ends(ends), columns_help=not columns_apart, periods=period_texts(period))
     model = question.model(weights if named is None else named, kernel, linear_mean)
     result = question.answer(model, options, lonlat=lonlat, progress=progress, communicator=communicator_of(communicator, "fill"))
