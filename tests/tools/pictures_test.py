@@ -51,6 +51,21 @@ def a_target_looks():
 
 
 @case
+def functions_one_point_after_the_other():
+    def drawn(*args):
+        path = HERE / "functions.svg"
+        succeed("plot", "--tasks", 1, "--out", path, *args)
+        return len(re.findall(r"<path", path.read_text()))
+
+    plain = drawn("--checkpoint", checkpoint())
+    expect(drawn("--checkpoint", checkpoint(), "--autoregressive", "--samples", 3) >= plain + 3, "no three functions more")
+    joint = checkpoint("tnp-a", "tnp/gp-rbf", model="tnp-a", steps=2, batch=2)
+    fail("plot", "--out", HERE / "none.svg", "--checkpoint", joint, "--autoregressive",
+         naming=["[plot] --autoregressive found with tnp-a, which predicts targets together"])
+    wrong_usage("plot", "--out", HERE / "none.svg", "--checkpoint", checkpoint(), "--attention", "--autoregressive")
+
+
+@case
 def plot_refuses_wrong_requests():
     out = HERE / "none.svg"
     plain = checkpoint("plain", model="cnp")

@@ -118,6 +118,37 @@ def samples_have_the_moments_of_the_table():
 
 
 @case
+def samples_one_target_after_the_other():
+    close = dict(targets="x\n0.70\n0.71\n")
+
+    def correlation(*flags):
+        rows = numbers(succeed(*predict_args(**close), "--samples", 300, "--samples-out", "-", *flags))
+        first, second = ([row[2] for row in rows[i * 300:(i + 1) * 300]] for i in (0, 1))
+        means = sum(first) / 300, sum(second) / 300
+        both = sum((a - means[0]) * (b - means[1]) for a, b in zip(first, second))
+        return both / math.sqrt(sum((a - means[0])**2 for a in first) * sum((b - means[1])**2 for b in second))
+
+    args = predict_args(**close)
+    text = succeed(*args[:-1], "-")
+    expect(abs(correlation()) < 0.25, "targets by themselves are correlated")
+    succeed(*args, "--samples", 2, "--samples-out", HERE / "s.csv", "--autoregressive")
+    expect((HERE / "out.csv").read_text() == text, "samples change the table")
+    expect(comments((HERE / "s.csv").read_text())[-1] == "# samples: 2 of all targets together", "how samples are drawn")
+    # The weights for tables draw functions as well.
+    table = write("gaps.csv", "x,y\n" + "".join(f"{i / 10},{math.sin(i / 3):.3f}\n" for i in range(12)) + "1.5,\n1.51,\n2.5,0.3\n")
+    text = succeed("predict", table, "--samples", 30, "--samples-out", "-", "--autoregressive", "--ends", "weights")
+    first, second = ([float(line.split(",")[-1]) for line in text.splitlines() if line.startswith(x)] for x in ("1.5,", "1.51,"))
+    apart = sum(abs(a - b) for a, b in zip(first, second)) / 30
+    expect(len(first) == len(second) == 30 and apart < 0.3 * (max(first) - min(first)), apart, first)
+    wrong_usage("predict", table, "--autoregressive", naming=["found without --samples-out"])
+    more = "--samples", 2, "--samples-out", HERE / "s.csv", "--autoregressive"
+    wrong_usage("predict", table, *more, "--model", "gp", naming=["--autoregressive and --model gp found"])
+    joint = checkpoint("tnp-a", "tnp/gp-rbf", model="tnp-a", steps=5)
+    for at in (predict_args(at=joint), ["predict", table, "--checkpoint", joint]):
+        fail(*at, *more, naming=["[predict] --autoregressive found with tnp-a, which predicts targets together"])
+
+
+@case
 def samples_of_tables_with_other_columns():
     text = succeed(*predict_args(at=checkpoint_2d(), context="a,b,value\n0,0,1\n1,1,2\n", targets="b,a\n0.5,0.25\n7,0.5\n"),
                    "--samples", 2, "--samples-out", "-")
