@@ -15,16 +15,16 @@ namespace npzoo {
 
 namespace {
 
-const TnpBufferState& own(const ContextState& state) { return state_as<TnpBufferState>(state, "tnp-buffer"); }
+const TnpBufferState& buffer_state(const ContextState& state) { return state_as<TnpBufferState>(state, "tnp-buffer"); }
 
 /// x (B, n, D) once for each of P paths: (B·P, n, D), row b·P + p.
-Tensor for_paths(const Tensor& x, std::int64_t paths) {
+Tensor once_for_each_path(const Tensor& x, std::int64_t paths) {
   const std::int64_t batch = x.dim(0), n = x.dim(1), width = x.dim(2);
   return reshape(broadcast_to(reshape(x, {batch, 1, n, width}), {batch, paths, n, width}), {batch * paths, n, width});
 }
 
-Context for_paths(const Context& context, std::int64_t paths) {
-  Context all{for_paths(context.xc, paths), for_paths(context.yc, paths), {}};
+Context once_for_each_path(const Context& context, std::int64_t paths) {
+  Context all{once_for_each_path(context.xc, paths), once_for_each_path(context.yc, paths), {}};
   if (!context.lengths.defined()) return all;
   all.lengths = Tensor::empty({all.xc.dim(0)}, DType::int64, Device::cpu);
   for (std::int64_t row = 0; row < all.xc.dim(0); ++row)
@@ -33,8 +33,8 @@ Context for_paths(const Context& context, std::int64_t paths) {
 }
 
 /// A full buffer's points become context.
-std::unique_ptr<TnpBufferState> absorbed(const TnpBuffer& model, const Context& context, const Context& points,
-                                         const TnpBufferState& from) {
+std::unique_ptr<TnpBufferState> with_buffer_absorbed(const TnpBuffer& model, const Context& context,
+                                                     const Context& points, const TnpBufferState& from) {
   Draws draws = from.draws;
   return model.encoded(join(context, points, draws), from.draws, from.samples);
 }
@@ -117,7 +117,7 @@ Marginals BufferedTargets::given_those_before(const Tensor& y) const {
     mean.push_back(block.mean);
     std.push_back(block.std);
     if (block.log_weight.defined()) weight.push_back(block.log_weight);
-    if (end < targets) state = absorbed(model_, state->context, {x, known}, *state);
+    if (end < targets) state = with_buffer_absorbed(model_, state->context, {x, known}, *state);
   }
   return {concat(mean, 2), concat(std, 2), weight.empty() ? Tensor() : concat(weight, 2)};
 }
@@ -127,13 +127,13 @@ Tensor BufferedTargets::joint_log_likelihood(const Tensor& y) const {
 }
 
 std::unique_ptr<Prediction> BufferedTargets::next(const ContextState& state, const Tensor& xt) const {
-  return as_prediction(model_.given_context(own(state), xt));
+  return as_prediction(model_.given_context(buffer_state(state), xt));
 }
 
 std::unique_ptr<ContextState> BufferedTargets::after(const ContextState& state, const Context& observed) const {
-  const TnpBufferState& before = own(state);
+  const TnpBufferState& before = buffer_state(state);
   const Context points{concat({before.buffered.xc, observed.xc}, 1), concat({before.buffered.yc, observed.yc}, 1), {}};
-  if (points.xc.dim(1) >= model_.config().buffer) return absorbed(model_, before.context, points, before);
+  if (points.xc.dim(1) >= model_.config().buffer) return with_buffer_absorbed(model_, before.context, points, before);
   auto extended = std::make_unique<TnpBufferState>(before);
   extended->buffered = points;
   const PrefixMask all = PrefixMask::first(before.count());
@@ -191,7 +191,7 @@ Tensor BufferedTargets::draw_target(const Marginals& target, const Noise& noise,
 
 Tensor BufferedTargets::follow(const std::vector<Noise>& noise, std::int64_t first, std::int64_t paths) const {
   const std::int64_t targets = xt_.dim(1), size = model_.config().buffer;
-  const Tensor x = for_paths(xt_, paths);
+  const Tensor x = once_for_each_path(xt_, paths);
   Tensor values = Tensor::empty(x.shape().with(2, model_.dim_y()), x.dtype(), x.device());
   std::shared_ptr<const TnpBufferState> state = state_;
   for (std::int64_t begin = 0; begin < targets; begin += size) {
@@ -203,8 +203,8 @@ Tensor BufferedTargets::follow(const std::vector<Noise>& noise, std::int64_t fir
       copy_slice(draw_target(target, noise[static_cast<std::size_t>(t)], first, paths), 1, t, values);
     }
     if (end == targets) break;
-    const Context context = begin == 0 ? for_paths(state->context, paths) : state->context;
-    state = absorbed(model_, context, {slice(x, 1, begin, end), slice(values, 1, begin, end), {}}, *state);
+    const Context context = begin == 0 ? once_for_each_path(state->context, paths) : state->context;
+    state = with_buffer_absorbed(model_, context, {slice(x, 1, begin, end), slice(values, 1, begin, end), {}}, *state);
   }
   return values;
 }

@@ -21,12 +21,14 @@ namespace npzoo {
 namespace {
 
 /// N(0, 1 / width), as learned positions and roles start.
-Tensor learned_rows(std::int64_t rows, std::int64_t width, Initializer& init) {
+Tensor learned_token_rows(std::int64_t rows, std::int64_t width, Initializer& init) {
   return affine(init.standard_normal({rows, width}), 1 / std::sqrt(static_cast<double>(width)), 0);
 }
 
 /// Numbers that the head gives for a target: means, raw deviations and, of a mixture, logits.
-std::int64_t head_width(const TnpBufferConfig& c) { return c.components * (2 * c.dim_y + (c.components > 1 ? 1 : 0)); }
+std::int64_t width_of_buffer_head(const TnpBufferConfig& c) {
+  return c.components * (2 * c.dim_y + (c.components > 1 ? 1 : 0));
+}
 
 /// (B, n, M · D) → (M, B, n, D)
 Tensor by_component(const Tensor& x, std::int64_t components) {
@@ -46,10 +48,10 @@ TnpBuffer::TnpBuffer(const TnpBufferConfig& config, Initializer& init)
           Mlp::of_depth(config.dim_x, config.embedder_width, config.transformer.width, config.embedder_depth, init)),
       embedder_y(
           Mlp::of_depth(config.dim_y, config.embedder_width, config.transformer.width, config.embedder_depth, init)),
-      roles{learned_rows(3, config.transformer.width, init)},
-      positions{learned_rows(config.buffer, config.transformer.width, init)},
+      roles{learned_token_rows(3, config.transformer.width, init)},
+      positions{learned_token_rows(config.buffer, config.transformer.width, init)},
       encoder(config.transformer, init),
-      predictor({config.transformer.width, config.head_hidden, head_width(config)}, init),
+      predictor({config.transformer.width, config.head_hidden, width_of_buffer_head(config)}, init),
       config_(config) {}
 
 Tensor TnpBuffer::role(Role which) const {

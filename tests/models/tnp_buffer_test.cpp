@@ -25,31 +25,31 @@ ModelSpec small_buffer(std::int64_t components, std::int64_t buffer, std::int64_
   return spec;
 }
 
-const TnpBuffer& as_buffer(const Model& model) { return dynamic_cast<const TnpBuffer&>(model); }
+const TnpBuffer& as_tnp_buffer(const Model& model) { return dynamic_cast<const TnpBuffer&>(model); }
 
-const Autoregressive& as_sequence(const Prediction& prediction) {
+const Autoregressive& buffered_sequence(const Prediction& prediction) {
   return dynamic_cast<const Autoregressive&>(prediction);
 }
 
-std::unique_ptr<TnpBufferState> state_of(const TnpBuffer& model, const Task& task) {
+std::unique_ptr<TnpBufferState> state_of_buffer(const TnpBuffer& model, const Task& task) {
   return model.encoded(context_of(task), some_draws(), kFewSamples);
 }
 
-double difference(const Marginals& a, const Marginals& b) {
-  double most = std::max(npzoo::testing::difference(a.mean, b.mean), npzoo::testing::difference(a.std, b.std));
-  if (a.log_weight.defined()) most = std::max(most, npzoo::testing::difference(a.log_weight, b.log_weight));
+double difference_of_marginals(const Marginals& a, const Marginals& b) {
+  double most = std::max(difference(a.mean, b.mean), difference(a.std, b.std));
+  if (a.log_weight.defined()) most = std::max(most, difference(a.log_weight, b.log_weight));
   return most;
 }
 
 /// Counts that are the same in each of `batch` rows.
-Tensor counts(std::int64_t batch, const std::vector<std::int64_t>& row) {
+Tensor equal_counts(std::int64_t batch, const std::vector<std::int64_t>& row) {
   Tensor all = Tensor::empty({batch, std::ssize(row)}, DType::int64, Device::cpu);
   for (std::int64_t b = 0; b < batch; ++b) std::ranges::copy(row, all.data<std::int64_t>() + b * std::ssize(row));
   return all;
 }
 
 /// Buffer points see those before them, targets as many as `seen` (B, Nt) says.
-BufferMasks masks_of(std::int64_t buffer, const Tensor& seen) {
+BufferMasks masks_of_buffer(std::int64_t buffer, const Tensor& seen) {
   const std::int64_t batch = seen.dim(0), targets = seen.dim(1);
   Tensor all = Tensor::empty({batch, buffer + targets}, DType::int64, Device::cpu);
   for (std::int64_t b = 0; b < batch; ++b)
@@ -60,7 +60,7 @@ BufferMasks masks_of(std::int64_t buffer, const Tensor& seen) {
 }
 
 /// The paper's mask in one encoder over [context; buffer; targets], nothing cached: hidden states of the targets.
-Tensor encoded_together(const TnpBuffer& model, const Task& task, const Context& buffer, const Tensor& seen) {
+Tensor encoded_with_buffer(const TnpBuffer& model, const Task& task, const Context& buffer, const Tensor& seen) {
   const std::int64_t batch = task.xc.dim(0), nc = task.xc.dim(1), n = buffer.xc.dim(1), nt = task.xt.dim(1),
                      all = nc + n + nt;
   const Tensor role = slice(model.roles.value, 0, 0, 1);
@@ -92,7 +92,7 @@ Moments first_component(const Marginals& marginals) {
 }
 
 /// TNP-D with a model's weights. The model's embeddings are single matrices, and its context has the role 0.
-std::unique_ptr<Model> as_tnp_d(TnpBuffer& model) {
+std::unique_ptr<Model> buffer_as_tnp_d(TnpBuffer& model) {
   auto tnp_d = make_model({"tnp-d",
                            {{"dim_x", std::int64_t{1}},
                             {"dim_y", std::int64_t{1}},
@@ -126,17 +126,18 @@ TEST_CASE("identity: with an empty buffer tnp-buffer is TNP-D, and one target ha
   spec.config["emb_depth"] = std::int64_t{1};
   spec.config["head_hidden"] = std::int64_t{12};
   const auto model = varied_model(spec);
-  const auto tnp_d = as_tnp_d(dynamic_cast<TnpBuffer&>(*model));
+  const auto tnp_d = buffer_as_tnp_d(dynamic_cast<TnpBuffer&>(*model));
   Task task = random_task(*model, {4, 6, 5});
   task.lengths = Tensor::from<std::int64_t>({4}, {6, 2, 0, 1});
   const Moments expected = predict(*tnp_d, task);
-  CHECK(npzoo::testing::difference(predict(*model, task), expected) <= kRounding);
+  CHECK(difference(predict(*model, task), expected) <= kRounding);
   const auto state = condition(*model, context_of(task)), plain = condition(*tnp_d, context_of(task));
   const auto prediction = model->query(*state, task.xt);
-  CHECK(difference(as_sequence(*prediction).each_alone(), tnp_d->query(*plain, task.xt)->marginals()) <= kRounding);
+  CHECK(difference_of_marginals(buffered_sequence(*prediction).each_alone(),
+                                tnp_d->query(*plain, task.xt)->marginals()) <= kRounding);
   const Tensor x = slice(task.xt, 1, 0, 1), y = slice(task.yt, 1, 0, 1);
-  CHECK(npzoo::testing::difference(model->query(*state, x)->joint_log_likelihood(y),
-                                   tnp_d->query(*plain, x)->joint_log_likelihood(y)) <= kRounding);
+  CHECK(difference(model->query(*state, x)->joint_log_likelihood(y),
+                   tnp_d->query(*plain, x)->joint_log_likelihood(y)) <= kRounding);
 }
 
 TEST_CASE("tnp-buffer: the density of all targets in one pass is that of one target after the other") {
@@ -151,11 +152,11 @@ TEST_CASE("tnp-buffer: the density of all targets in one pass is that of one tar
         if (nc > 0) task.lengths = Tensor::from<std::int64_t>({3}, {6, 0, 4});
         const auto state = condition(*model, context_of(task));
         const auto prediction = model->query(*state, task.xt);
-        const Autoregressive& sequence = as_sequence(*prediction);
-        CHECK(npzoo::testing::difference(prediction->joint_log_likelihood(task.yt),
-                                         sequence.Autoregressive::joint_log_likelihood(task.yt)) <= kRounding);
-        CHECK(difference(sequence.given_those_before(task.yt), sequence.Autoregressive::given_those_before(task.yt)) <=
-              kRounding);
+        const Autoregressive& sequence = buffered_sequence(*prediction);
+        CHECK(difference(prediction->joint_log_likelihood(task.yt),
+                         sequence.Autoregressive::joint_log_likelihood(task.yt)) <= kRounding);
+        CHECK(difference_of_marginals(sequence.given_those_before(task.yt),
+                                      sequence.Autoregressive::given_those_before(task.yt)) <= kRounding);
         CHECK(prediction->forms().marginal == "exact");
         CHECK(prediction->forms().joint ==
               (buffer == 9 ? "teacher-forced" : fmt::format("teacher-forced, context encoded again after {}", buffer)));
@@ -181,46 +182,44 @@ TEST_CASE("tnp-buffer: points see what the paper's mask allows") {
   for (const std::int64_t nc : {0, 5}) {
     CAPTURE(nc);
     const auto owner = varied_model(small_buffer(3, 4));
-    const TnpBuffer& model = as_buffer(*owner);
+    const TnpBuffer& model = as_tnp_buffer(*owner);
     const Task task = random_task(model, {2, nc, 6}), other = random_task(model, {2, 3, 1});
     const Context buffer{other.xc, other.yc, {}};
-    const Tensor seen = counts(2, {0, 3, 1, 2, 0, 3});
-    const auto state = state_of(model, task);
-    const Marginals found = model.given_buffer(*state, buffer, task.xt, masks_of(3, seen));
-    CHECK(npzoo::testing::difference(first_component(found),
-                                     first_component(model, encoded_together(model, task, buffer, seen))) <= kRounding);
+    const Tensor seen = equal_counts(2, {0, 3, 1, 2, 0, 3});
+    const auto state = state_of_buffer(model, task);
+    const Marginals found = model.given_buffer(*state, buffer, task.xt, masks_of_buffer(3, seen));
+    CHECK(difference(first_component(found), first_component(model, encoded_with_buffer(model, task, buffer, seen))) <=
+          kRounding);
     // Targets that see none of the buffer are those of an empty one.
     const Moments alone = first_component(model.given_context(*state, task.xt));
-    CHECK(npzoo::testing::difference(slice(first_component(found).mean, 1, 0, 1), slice(alone.mean, 1, 0, 1)) <=
-          kRounding);
+    CHECK(difference(slice(first_component(found).mean, 1, 0, 1), slice(alone.mean, 1, 0, 1)) <= kRounding);
   }
 }
 
 TEST_CASE(
     "tnp-buffer: states of the context, and those of points before it, have the same bits whatever a buffer point is") {
   const auto owner = varied_model(small_buffer(3, 4));
-  const TnpBuffer& model = as_buffer(*owner);
+  const TnpBuffer& model = as_tnp_buffer(*owner);
   const Task task = random_task(model, {2, 5, 5}), other = random_task(model, {2, 3, 1});
   const Context buffer{other.xc, other.yc, {}};
   const Context changed{other.xc, concat({slice(other.yc, 1, 0, 1), affine(slice(other.yc, 1, 1, 3), 1, 1)}, 1), {}};
-  const Tensor seen = counts(2, {0, 1, 2, 3, 1});
-  const auto state = state_of(model, task);
+  const Tensor seen = equal_counts(2, {0, 1, 2, 3, 1});
+  const auto state = state_of_buffer(model, task);
   std::vector<Tensor> before;
   for (const KeysValues& layer : state->encoded) before.push_back(layer.keys.clone());
-  const Moments a = first_component(model.given_buffer(*state, buffer, task.xt, masks_of(3, seen))),
-                b = first_component(model.given_buffer(*state, changed, task.xt, masks_of(3, seen)));
+  const Moments a = first_component(model.given_buffer(*state, buffer, task.xt, masks_of_buffer(3, seen))),
+                b = first_component(model.given_buffer(*state, changed, task.xt, masks_of_buffer(3, seen)));
   for (std::size_t i = 0; i < before.size(); ++i) CHECK(same_bits(state->encoded[i].keys, before[i]));
   for (const std::int64_t t : {0, 1, 4}) CHECK(same_bits(slice(a.mean, 1, t, t + 1), slice(b.mean, 1, t, t + 1)));
-  for (const std::int64_t t : {2, 3})
-    CHECK(npzoo::testing::difference(slice(a.mean, 1, t, t + 1), slice(b.mean, 1, t, t + 1)) > 1e-4);
+  for (const std::int64_t t : {2, 3}) CHECK(difference(slice(a.mean, 1, t, t + 1), slice(b.mean, 1, t, t + 1)) > 1e-4);
 }
 
 TEST_CASE("tnp-buffer: the order of the context changes nothing, that of the buffer does") {
   const auto owner = varied_model(small_buffer(3, 4));
-  const TnpBuffer& model = as_buffer(*owner);
+  const TnpBuffer& model = as_tnp_buffer(*owner);
   const Task task = random_task(model, {2, 5, 4});
   const auto permuted = [](const Tensor& x, const std::vector<std::int64_t>& order) {
-    return gather(x, counts(x.dim(0), order));
+    return gather(x, equal_counts(x.dim(0), order));
   };
   Task other = task;
   other.xc = permuted(task.xc, {3, 0, 4, 1, 2});
@@ -228,14 +227,14 @@ TEST_CASE("tnp-buffer: the order of the context changes nothing, that of the buf
   const auto joint = [&](const Task& of) {
     return model.query(*condition(model, context_of(of)), of.xt)->joint_log_likelihood(of.yt);
   };
-  CHECK(npzoo::testing::difference(joint(other), joint(task)) <= kRounding);
+  CHECK(difference(joint(other), joint(task)) <= kRounding);
   const auto last = [&](const Task& of) {
     const auto prediction = model.query(*condition(model, context_of(of)), of.xt);
-    return slice(as_sequence(*prediction).given_those_before(of.yt).mean, 2, 3, 4);
+    return slice(buffered_sequence(*prediction).given_those_before(of.yt).mean, 2, 3, 4);
   };
   other.xt = permuted(task.xt, {1, 0, 2, 3});
   other.yt = permuted(task.yt, {1, 0, 2, 3});
-  CHECK(npzoo::testing::difference(last(other), last(task)) > 1e-5);
+  CHECK(difference(last(other), last(task)) > 1e-5);
 }
 
 TEST_CASE("tnp-buffer: paths are drawn from the teacher-forced conditionals, by the same numbers") {
@@ -254,8 +253,8 @@ TEST_CASE("tnp-buffer: paths are drawn from the teacher-forced conditionals, by 
       const Tensor samples = prediction->sample(kPaths, draws);
       std::vector<Marginals> given;
       for (std::int64_t k = 0; k < kPaths; ++k)
-        given.push_back(on_host(
-            as_sequence(*prediction).given_those_before(slice(samples, 0, k, k + 1).view(samples.shape().without(0)))));
+        given.push_back(on_host(buffered_sequence(*prediction)
+                                    .given_those_before(slice(samples, 0, k, k + 1).view(samples.shape().without(0)))));
       for (std::int64_t t = 0; t < 7; ++t) {
         const Tensor which = components > 1 ? same.uniform(kPaths, 2, {1}, DType::float64, Device::cpu) : Tensor();
         const Tensor noise = same.normal(kPaths, 2, {2}, DType::float64, Device::cpu);
@@ -292,10 +291,10 @@ TEST_CASE("tnp-buffer: more paths begin with the same ones, some at a time as al
   const Tensor all = model->query(*state, task.xt)->sample(kPaths, draws);
   const Task one = task_row(task, 0);
   const Tensor alone = model->query(*condition(*model, context_of(one)), one.xt)->sample(kPaths, same);
-  CHECK(npzoo::testing::difference(slice(all, 1, 0, 1), alone) <= 1e-4);
+  CHECK(difference(slice(all, 1, 0, 1), alone) <= 1e-4);
   Draws few = some_draws();
-  CHECK(npzoo::testing::difference(slice(alone, 0, 0, 3),
-                                   model->query(*condition(*model, context_of(one)), one.xt)->sample(3, few)) <= 1e-4);
+  CHECK(difference(slice(alone, 0, 0, 3), model->query(*condition(*model, context_of(one)), one.xt)->sample(3, few)) <=
+        1e-4);
 }
 
 TEST_CASE("tnp-buffer: half of the targets see no buffer, the others each number of points as often") {
@@ -319,7 +318,7 @@ TEST_CASE("tnp-buffer: half of the targets see no buffer, the others each number
 
 TEST_CASE("tnp-buffer: the loss is that of targets in a drawn order, each after the points that its mask shows") {
   const auto owner = varied_model(small_buffer(1, 3));
-  const TnpBuffer& model = as_buffer(*owner);
+  const TnpBuffer& model = as_tnp_buffer(*owner);
   const Task task = random_task(model, {3, 4, 6});
   Draws draws = some_draws();
   const Task shuffled = in_drawn_orders(task, 1, draws).front();
@@ -327,7 +326,7 @@ TEST_CASE("tnp-buffer: the loss is that of targets in a drawn order, each after 
   Tensor seen = Tensor::empty({3, 6}, DType::int64, Device::cpu);
   for (std::int64_t i = 0; i < 18; ++i) seen.data<std::int64_t>()[i] = masks.by_targets.visible(i / 6, i % 6, 100);
   const Context buffer{slice(shuffled.xt, 1, 0, 3), slice(shuffled.yt, 1, 0, 3), {}};
-  const Moments m = first_component(model, encoded_together(model, shuffled, buffer, seen));
+  const Moments m = first_component(model, encoded_with_buffer(model, shuffled, buffer, seen));
   const Marginals each{reshape(m.mean, {1, 3, 6, 1}), reshape(m.std, {1, 3, 6, 1})};
   double sum = 0;
   for (const double value : doubles(log_likelihood(each, shuffled.yt))) sum -= value / 18;
@@ -335,22 +334,10 @@ TEST_CASE("tnp-buffer: the loss is that of targets in a drawn order, each after 
 }
 
 TEST_CASE("tnp-buffer: parameters of the paper's sizes") {
-  ModelSpec spec{"tnp-buffer",
-                 {{"dim_x", std::int64_t{1}},
-                  {"dim_y", std::int64_t{1}},
-                  {"d_model", std::int64_t{128}},
-                  {"dim_feedforward", std::int64_t{256}},
-                  {"nhead", std::int64_t{4}},
-                  {"num_layers", std::int64_t{6}},
-                  {"emb_depth", std::int64_t{3}},
-                  {"emb_hidden", std::int64_t{256}},
-                  {"head_hidden", std::int64_t{256}},
-                  {"components", std::int64_t{20}},
-                  {"buffer", std::int64_t{16}},
-                  {"min_std", 0.0}}};
-  std::int64_t parameters = 0;
-  for (const auto& [name, parameter] : named_parameters(*make_model(spec))) parameters += parameter->value.numel();
-  constexpr std::int64_t kEmbedding = 2 * 256 + 256 * 257 + 128 * 257,
-                         kLayer = 4 * 128 * 129 + 4 * 128 + 256 * 129 + 128 * 257, kHead = 256 * 129 + 60 * 257;
-  CHECK(parameters == 2 * kEmbedding + (3 + 16) * 128 + 6 * kLayer + kHead);
+  const ModelConfig config = model_config_from_json(
+      R"({"dim_x": 1, "dim_y": 1, "d_model": 128, "dim_feedforward": 256, "nhead": 4, "num_layers": 6, "emb_depth": 3,
+          "emb_hidden": 256, "head_hidden": 256, "components": 20, "buffer": 16, "min_std": 0.0})",
+      "tnp-buffer");
+  const auto model = make_model({"tnp-buffer", config}, {.drawn = false});
+  CHECK(count_elements(named_parameters(*model)) == 1'044'156);
 }
