@@ -25,7 +25,7 @@ Tensor learned_token_rows(std::int64_t rows, std::int64_t width, Initializer& in
   return affine(init.standard_normal({rows, width}), 1 / std::sqrt(static_cast<double>(width)), 0);
 }
 
-/// Numbers that the head gives for a target: means, raw deviations and, of a mixture, logits.
+/// Numbers that the head gives for a target: of a mixture its logits, then means, then raw deviations.
 std::int64_t width_of_buffer_head(const TnpBufferConfig& c) {
   return c.components * (2 * c.dim_y + (c.components > 1 ? 1 : 0));
 }
@@ -104,9 +104,9 @@ Marginals TnpBuffer::components(const Tensor& raw) const {
     const Moments one = gaussian_head(raw, config_.std);
     return {by_component(one.mean, 1), by_component(one.std, 1)};
   }
-  const std::vector<Tensor> parts = split(raw, -1, {moments, count});
-  const Moments each = gaussian_head(parts[0], config_.std);         // (B, n, M · Dy)
-  const Tensor weight = by_component(log_softmax(parts[1]), count);  // (M, B, n, 1)
+  const std::vector<Tensor> parts = split(raw, -1, {count, moments});
+  const Moments each = gaussian_head(parts[1], config_.std);         // (B, n, M · Dy)
+  const Tensor weight = by_component(log_softmax(parts[0]), count);  // (M, B, n, 1)
   return {by_component(each.mean, count), by_component(each.std, count), reshape(weight, weight.shape().without(3))};
 }
 

@@ -81,8 +81,9 @@ Tensor encoded_with_buffer(const TnpBuffer& model, const Task& task, const Conte
 
 /// Means and raw deviations of the first component.
 Moments first_component(const TnpBuffer& model, const Tensor& h) {
-  const std::int64_t width = model.config().components * model.dim_y();
-  const Moments all = gaussian_head(slice(model.predictor(h), -1, 0, 2 * width), model.config().std);
+  const std::int64_t components = model.config().components, width = components * model.dim_y(),
+                     logits = components > 1 ? components : 0;
+  const Moments all = gaussian_head(slice(model.predictor(h), -1, logits, logits + 2 * width), model.config().std);
   return {slice(all.mean, -1, 0, model.dim_y()), slice(all.std, -1, 0, model.dim_y())};
 }
 
