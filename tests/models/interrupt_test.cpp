@@ -125,7 +125,7 @@ TEST_CASE("train: a stop token saves a checkpoint of all steps that were made") 
 }
 
 TEST_CASE("interrupt: predictions and evaluations stop at any instant, and the next call has the right bits") {
-  for (const std::string name : {"tnp-a", "cmanp-and", "convcnp", "tnp-kr-fast", "thp"}) {
+  for (const std::string name : {"tnp-a", "tnp-buffer", "cmanp-and", "convcnp", "tnp-kr-fast", "thp"}) {
     CAPTURE(name);
     const auto model = varied_model(small_model(name));
     const Task task = random_task(*model, {});

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::int64_t kTrainSteps = 12;
 constexpr const char* kTrained[] = {"tnp-kr-fast", "taylorformer"};  // random features, running statistics
-constexpr const char* kAsked[] = {"tnp-a", "cmanp-and", "banp", "convcnp", "anp", "thp", "tnp-nd", "tnp-kr-fast"};
+constexpr const char* kAsked[] = {"tnp-a", "tnp-buffer", "cmanp-and", "banp",       "convcnp",
+                                  "anp",   "thp",        "tnp-nd",    "tnp-kr-fast"};
 
 TrainingRun run_beside_others(const char* model) {
   TrainingRun run = small_run();
