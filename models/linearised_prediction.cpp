@@ -11,6 +11,7 @@
 namespace npzoo {
 
 Moments recorded_moments(const Marginals& m) {
+  check_gaussian(m, "moments");
   check(m.scale == Scale::linear, "[moments] the model predicts logarithms of values, expected a model of values");
   const Shape values = m.mean.shape().without(0);
   if (m.mean.dim(0) == 1) return {reshape(m.mean, values), reshape(m.std, values)};

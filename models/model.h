@@ -8,6 +8,7 @@
 #include "npzoo/datasets/model_config.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/module.h"
+#include "npzoo/models/likelihoods/likelihood.h"
 #include "npzoo/models/prediction.h"
 #include "npzoo/ops/set_convolution/regular_grid.h"
 
@@ -114,6 +115,8 @@ class Model {
   virtual std::optional<double> std_floor() const { return {}; }
   /// Returns the grid of a model that takes points on a grid only.
   virtual std::optional<RegularGrid> places() const { return {}; }
+  /// Returns the family of distributions that it predicts values by.
+  virtual Likelihood likelihood() const { return {}; }
   virtual std::int64_t dim_x() const = 0;
   virtual std::int64_t dim_y() const = 0;
 

@@ -1,7 +1,9 @@
 #include "npzoo/models/prediction.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <span>
 #include <vector>
@@ -20,16 +22,6 @@ namespace npzoo {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-Tensor standard_deviation(const Tensor& s, const StdForm& form) {
-  switch (form.kind) {
-    case StdForm::Kind::exp: return form.added == 0 ? exp(s) : affine(exp(s), 1, form.added);
-    case StdForm::Kind::softplus: return affine(softplus(s), 1 - form.floor, form.least());
-    case StdForm::Kind::root_softplus: return affine(sqrt(softplus(s)), 1, form.least());
-    case StdForm::Kind::half_log_variance: return affine(exp(affine(s, 0.5, 0)), 1 - form.floor, form.least());
-  }
-  fail("[gaussian_head] unknown form of the standard deviation");
-}
 
 /// Returns the shape of the values of marginals.
 Shape shape_of_values(const Marginals& m) { return {m.mean.dim(1), m.mean.dim(2), m.mean.dim(3)}; }
@@ -62,16 +54,46 @@ void for_values(const Marginals& m, const F& f) {
   }
 }
 
-/// f(mixture, value of y) for each value.
+/// Calls f(parameters, i) for value i of (B, Nt, Dy) of another family; marginals in float64 on the CPU.
 template <class F>
-Tensor of_values(const Marginals& marginals, const Tensor& y, const char* what, const F& f) {
+void for_parameters(const Marginals& m, const F& f) {
+  const auto all = m.parameters.values<double>();
+  const auto count = static_cast<std::size_t>(m.parameters.dim(0)), values = count > 0 ? all.size() / count : 0;
+  std::vector<double> own(count);
+  for (std::size_t i = 0; i < values; ++i) {
+    for (std::size_t k = 0; k < count; ++k) own[k] = all[k * values + i];
+    f(Distribution::Parameters(own), i);
+  }
+}
+
+/// f(mixture, value of y) for each value, or g(distribution, parameters, value of y, its place).
+template <class F, class G>
+Tensor of_values(const Marginals& marginals, const Tensor& y, const char* what, const F& f, const G& g) {
   const Marginals m = on_host(marginals);
   const Tensor values = checked_values(y, m, what);
   Tensor out = Tensor::empty(values.shape(), DType::float64, Device::cpu);
+  if (m.distribution) {
+    for_parameters(m, [&](Distribution::Parameters p, std::size_t i) {
+      out.values<double>()[i] = g(*m.distribution, p, values.values<double>()[i], i);
+    });
+    return out;
+  }
   for_values(m, [&](const GaussianMixture& mixture, std::size_t i) {
     out.values<double>()[i] = f(mixture, values.values<double>()[i]);
   });
   return out;
+}
+
+/// A number from 0 to 1 that depends on the parameters and the place alone, and looks random (SplitMix64).
+double share_of(Distribution::Parameters p, std::size_t place) {
+  std::uint64_t state = place;
+  for (const double parameter : p) {
+    state += std::bit_cast<std::uint64_t>(parameter) + 0x9e3779b97f4a7c15U;
+    state = (state ^ (state >> 30)) * 0xbf58476d1ce4e5b9U;
+    state = (state ^ (state >> 27)) * 0x94d049bb133111ebU;
+    state ^= state >> 31;
+  }
+  return static_cast<double>(state >> 11) * 0x1p-53;
 }
 
 /// Returns the log-density of one Gaussian for channels of a target; `first` is their place in the marginals.
@@ -83,28 +105,54 @@ double log_density(const Marginals& m, std::span<const double> values, std::size
   return channels;
 }
 
+/// log p(y) of each value (B, Nt, Dy) of another family; both in float64 on the CPU.
+Tensor log_densities(const Marginals& m, const Tensor& y) {
+  Tensor out = Tensor::empty(y.shape(), DType::float64, Device::cpu);
+  for_parameters(m, [&](Distribution::Parameters p, std::size_t i) {
+    out.values<double>()[i] = m.distribution->log_density(p, y.values<double>()[i]);
+  });
+  return out;
+}
+
+/// (B, Nt, Dy) → (B, Nt).
+Tensor sum_of_channels(const Tensor& x) {
+  Tensor sums = Tensor::zeros({x.dim(0), x.dim(1)}, DType::float64, Device::cpu);
+  for (std::size_t i = 0; i < x.values<double>().size(); ++i)
+    sums.values<double>()[i / static_cast<std::size_t>(x.dim(2))] += x.values<double>()[i];
+  return sums;
+}
+
 }  // namespace
 
 Marginals on_host(const Marginals& m) {
-  return {on_host(m.mean), on_host(m.std), m.log_weight.defined() ? on_host(m.log_weight) : Tensor(), m.scale,
-          m.labels};
+  const auto there = [](const Tensor& x) { return x.defined() ? on_host(x) : Tensor(); };
+  return {on_host(m.mean), on_host(m.std), there(m.log_weight), m.scale, m.labels, m.distribution, there(m.parameters)};
+}
+
+void check_gaussian(const Marginals& m, const char* where) {
+  check(m.distribution == nullptr, "[{}] the model predicts by the likelihood {}, expected gaussian", where,
+        m.distribution ? m.distribution->name() : "");
 }
 
 Moments moments(const Marginals& marginals) {
   const Marginals m = on_host(marginals);
   Moments result{Tensor::empty(shape_of_values(m), DType::float64, Device::cpu),
                  Tensor::empty(shape_of_values(m), DType::float64, Device::cpu)};
-  for_values(m, [&](const GaussianMixture& mixture, std::size_t i) {
-    const ValueMoments value = moments(mixture);
+  const auto put = [&](const ValueMoments& value, std::size_t i) {
     result.mean.values<double>()[i] = value.mean;
     result.std.values<double>()[i] = value.std;
-  });
+  };
+  if (m.distribution)
+    for_parameters(m, [&](Distribution::Parameters p, std::size_t i) { put(m.distribution->moments(p), i); });
+  else
+    for_values(m, [&](const GaussianMixture& mixture, std::size_t i) { put(moments(mixture), i); });
   return result;
 }
 
 Tensor log_likelihood(const Marginals& marginals, const Tensor& y) {
   const Marginals m = on_host(marginals);
   const Tensor checked = checked_values(y, m, "log_likelihood");
+  if (m.distribution) return sum_of_channels(log_densities(m, checked));
   const std::span<const double> values = checked.values<double>();
   const auto count = static_cast<std::size_t>(m.mean.dim(0)), width = static_cast<std::size_t>(m.mean.dim(3));
   Tensor out = Tensor::empty({checked.dim(0), checked.dim(1)}, DType::float64, Device::cpu);
@@ -126,22 +174,34 @@ Tensor log_likelihood(const Marginals& marginals, const Tensor& y) {
 }
 
 Tensor cdf(const Marginals& marginals, const Tensor& y) {
-  return of_values(marginals, y, "cdf", [](const GaussianMixture& m, double value) { return cdf(m, value); });
+  return of_values(
+      marginals, y, "cdf", [](const GaussianMixture& m, double value) { return cdf(m, value); },
+      [](const Distribution& d, Distribution::Parameters p, double value, std::size_t) { return d.cdf(p, value); });
 }
 
 Tensor central_mass(const Marginals& marginals, const Tensor& y) {
-  return of_values(marginals, y, "central_mass",
-                   [](const GaussianMixture& m, double value) { return central_mass(m, value); });
+  return of_values(
+      marginals, y, "central_mass", [](const GaussianMixture& m, double value) { return central_mass(m, value); },
+      [](const Distribution& d, Distribution::Parameters p, double value, std::size_t place) {
+        return central_mass(d, p, value, share_of(p, place));
+      });
 }
 
 Tensor crps(const Marginals& marginals, const Tensor& y) {
-  return of_values(marginals, y, "crps", [](const GaussianMixture& m, double value) { return crps(m, value); });
+  return of_values(
+      marginals, y, "crps", [](const GaussianMixture& m, double value) { return crps(m, value); },
+      [](const Distribution& d, Distribution::Parameters p, double value, std::size_t) { return d.crps(p, value); });
 }
 
 Tensor quantile(const Marginals& marginals, double p) {
   const Marginals m = on_host(marginals);
   Tensor out = Tensor::empty(shape_of_values(m), DType::float64, Device::cpu);
-  for_values(m, [&](const GaussianMixture& mixture, std::size_t i) { out.values<double>()[i] = quantile(mixture, p); });
+  const auto values = out.values<double>();
+  if (m.distribution)
+    for_parameters(m,
+                   [&](Distribution::Parameters own, std::size_t i) { values[i] = m.distribution->quantile(own, p); });
+  else
+    for_values(m, [&](const GaussianMixture& mixture, std::size_t i) { values[i] = quantile(mixture, p); });
   return out;
 }
 
@@ -168,6 +228,16 @@ Tensor Prediction::log_likelihood(const Tensor& y) const {
 Tensor nll(const Tensor& ll, const Tensor& weights, const Tensor& totals) {
   if (!weights.defined()) return affine(mean(ll), -1, 0);
   return affine(mean(div(sum(mul(ll, weights), -1), totals.defined() ? totals : sum(weights, -1))), -1, 0);
+}
+
+Tensor standard_deviation(const Tensor& s, const StdForm& form) {
+  switch (form.kind) {
+    case StdForm::Kind::exp: return form.added == 0 ? exp(s) : affine(exp(s), 1, form.added);
+    case StdForm::Kind::softplus: return affine(softplus(s), 1 - form.floor, form.least());
+    case StdForm::Kind::root_softplus: return affine(sqrt(softplus(s)), 1, form.least());
+    case StdForm::Kind::half_log_variance: return affine(exp(affine(s, 0.5, 0)), 1 - form.floor, form.least());
+  }
+  fail("[gaussian_head] unknown form of the standard deviation");
 }
 
 Moments gaussian_head(const Tensor& raw, const StdForm& form) {

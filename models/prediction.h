@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "npzoo/datasets/distributions/distribution.h"
 #include "npzoo/datasets/gaussian_mixture.h"
 #include "npzoo/datasets/task.h"
 #include "npzoo/engine/draws.h"
@@ -16,6 +17,9 @@ struct Moments {
 
 /// The distribution of each channel of each target by itself: a mixture of K Gaussians, of the channel's value or of
 /// its logarithm. K = 1 is one Gaussian. The channels of a target come from the same one of the K.
+///
+/// Or a distribution of another family, with its parameters: `mean` and `std` are then its moments, K = 1, and the
+/// functions below compute with the distribution itself.
 struct Marginals {
   Tensor mean;          // (K, B, Nt, Dy)
   Tensor std;           // (K, B, Nt, Dy)
@@ -23,7 +27,12 @@ struct Marginals {
   Scale scale = Scale::linear;
   /// Channels of y behind these that hold names of classes, such as the mark of an event.
   std::int64_t labels = 0;
+  const Distribution* distribution = nullptr;  // null: Gaussians
+  Tensor parameters{};                         // (P, B, Nt, Dy), those of `distribution`
 };
+
+/// Throws Error, opened by `[where]`, if the marginals are of another family than Gaussians.
+void check_gaussian(const Marginals& marginals, const char* where);
 
 // Figures of marginals, computed in double; float64 on the CPU. y is (B, Nt, Dy + labels); labels are ignored, and only
 // the marginals' Dy channels have figures.
@@ -36,12 +45,14 @@ Moments moments(const Marginals& marginals);
 Tensor log_likelihood(const Marginals& marginals, const Tensor& y);
 /// Returns P(Y ≤ y), (B, Nt, Dy).
 Tensor cdf(const Marginals& marginals, const Tensor& y);
-/// Returns the probability of the smallest central interval that holds y: |2 P(Y ≤ y) − 1|, (B, Nt, Dy).
+/// Returns the probability of the smallest central interval that holds y: |2 P(Y ≤ y) − 1|, (B, Nt, Dy). Of a value
+/// that has a probability itself, P(Y ≤ y) is replaced by a pseudo-random number between P(Y < y) and P(Y ≤ y), see
+/// npzoo/datasets/distributions/distribution.h; it is a function of the parameters and the place.
 Tensor central_mass(const Marginals& marginals, const Tensor& y);
 /// Continuous ranked probability score in units of y, (B, Nt, Dy); takes time quadratic in K (see
 /// npzoo/datasets/scores.h).
 Tensor crps(const Marginals& marginals, const Tensor& y);
-/// Returns the value that Y stays below with probability p, (B, Nt, Dy). Throws Error unless 0 < p < 1.
+/// Returns the least value with P(Y ≤ value) ≥ p, (B, Nt, Dy). Throws Error unless 0 < p < 1.
 Tensor quantile(const Marginals& marginals, double p);
 
 /// Replaces the logarithm of 0, and of all numbers below the least float32, in recorded densities on a logarithmic
@@ -104,6 +115,8 @@ struct StdForm {
   double least() const { return floor + added; }
 };
 
+/// Returns standard deviations, or other scales, of raw outputs of any shape.
+Tensor standard_deviation(const Tensor& raw, const StdForm& form);
 /// Splits raw (…, Nt, 2 Dy) into mean and standard deviation.
 Moments gaussian_head(const Tensor& raw, const StdForm& form);
 

@@ -1,5 +1,7 @@
 #include "npzoo/models/registry.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <limits>
 #include <vector>
@@ -57,8 +59,25 @@ ModelSpec model_spec(const Protocol& protocol, const std::string& model) {
   return spec;
 }
 
+namespace {
+
+void check_takes_likelihood(const ModelInfo& info, const ModelConfig& config) {
+  if (info.likelihoods || !config.contains("likelihood")) return;
+  std::vector<std::string> takers;
+  for (const ModelInfo& m : models())
+    if (m.likelihoods) takers.emplace_back(m.name);
+  fail("[{}] the key likelihood found, but this model has no other likelihoods than its own; those that have: {}",
+       info.name, fmt::join(takers, ", "));
+}
+
+}  // namespace
+
 std::unique_ptr<Model> make_model(const ModelSpec& spec, const InitialWeights& weights) {
-  return with_errors([&] { return model_info(spec.name).make(spec.config, weights); });
+  return with_errors([&] {
+    const ModelInfo& info = model_info(spec.name);
+    check_takes_likelihood(info, spec.config);
+    return info.make(spec.config, weights);
+  });
 }
 
 }  // namespace npzoo

@@ -45,6 +45,8 @@ struct ModelInfo {
   /// alone.
   bool input_gradients = true;
   ModelTraits traits = {};
+  /// It takes the keys of read_likelihood (npzoo/models/likelihoods/likelihood.h).
+  bool likelihoods = false;
 
   /// Returns how targets are sampled: each alone (marginal), as functions (mixture), or together (joint).
   Density drawing() const { return draws_each_alone ? Density::marginal : density; }

@@ -117,8 +117,9 @@ Mlp perceiver_embedder(const PerceiverModelConfig& config, Initializer& init) {
 PerceiverDecoder::PerceiverDecoder(const PerceiverModelConfig& config, Initializer& init)
     : embedder(Mlp::of_depth(config.dim_x, config.layer.width, config.layer.width, config.embedder_depth, init)),
       norm(config.layer.width, kLayerNormEps),
-      predictor({config.layer.width, config.layer.hidden, 2 * config.dim_y}, init),
-      std_(config.std) {
+      predictor({config.layer.width, config.layer.hidden, config.likelihood.outputs(config.dim_y)}, init),
+      std_(config.std),
+      likelihood_(config.likelihood) {
   for (std::int64_t i = 0; i < config.layers; ++i)
     layers.emplace_back(config.layer, PerceiverLayer::Kind::cross_attention, init);
   make_equal(layers);
@@ -150,7 +151,7 @@ Tensor PerceiverDecoder::encode(const Tensor& xt, const std::vector<KeysValues>&
 std::unique_ptr<Prediction> PerceiverDecoder::operator()(const Tensor& xt, const std::vector<KeysValues>& context,
                                                          const PrefixMask& mask) const {
   const Tensor raw = chunks(xt, context, mask, [&](const Tensor& h) { return predictor(h); });  // (B, Nt, 2 Dy)
-  return std::make_unique<Independent>(gaussian_head(raw, std_));                               // (B, Nt, Dy)
+  return output_head(raw, std_, likelihood_);                                                   // (B, Nt, Dy)
 }
 
 void PerceiverDecoder::visit(ModuleVisitor& visitor) {

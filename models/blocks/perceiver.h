@@ -8,6 +8,7 @@
 #include "npzoo/models/blocks/attention.h"
 #include "npzoo/models/blocks/layer_norm.h"
 #include "npzoo/models/blocks/mlp.h"
+#include "npzoo/models/likelihoods/output_head.h"
 #include "npzoo/models/prediction.h"
 #include "npzoo/ops/incremental_cross_attention/incremental_cross_attention.h"
 
@@ -100,6 +101,7 @@ struct PerceiverModelConfig {
   PerceiverConfig layer;
   StdForm std;
   double drop_y = 0;  // see drop_values
+  Likelihood likelihood{};
 };
 
 /// Reads dim_x, dim_y, d_model, emb_depth, dim_feedforward, nhead, num_layers and, if they are given, dropout (which
@@ -139,6 +141,7 @@ class PerceiverDecoder {
   Tensor chunks(const Tensor& xt, const std::vector<KeysValues>& context, const PrefixMask& mask, const F& f) const;
 
   StdForm std_;
+  Likelihood likelihood_;
 };
 
 }  // namespace npzoo

@@ -132,7 +132,8 @@ CmanpConfig read_cmanp_config(ConfigReader& reader, const std::string& model) {
 
 std::unique_ptr<Model> make_cmanp(const ModelConfig& config, const InitialWeights& weights) {
   ConfigReader reader(config, "cmanp");
-  const CmanpConfig c = read_cmanp_config(reader, "cmanp");
+  CmanpConfig c = read_cmanp_config(reader, "cmanp");
+  c.likelihood = read_likelihood(reader);
   reader.finish();
   Initializer init(Framework::torch, weights);
   return std::make_unique<Cmanp>(c, init);
@@ -176,6 +177,7 @@ constexpr PublishedSize kCmanpSizes[] = {
 constexpr const char* kSmallCmanps[] = {
     R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "num_latents": 3, "num_latents_per_layer": 4, "emb_depth": 2})",
     R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "num_latents": 3, "num_latents_per_layer": 4, "emb_depth": 2, "residual": "input", "bound_std": true, "CMAB_block_size": 2})",
+    R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "num_latents": 3, "num_latents_per_layer": 4, "emb_depth": 2, "likelihood": "zero-inflated-log-normal"})",
 };
 
 }  // namespace
@@ -189,6 +191,7 @@ ModelInfo cmanp_info() {
       .small_forms = kSmallCmanps,
       .sizes = kCmanpSizes,
       .authors = kCmanpAuthors,
+      .likelihoods = true,
   };
 }
 

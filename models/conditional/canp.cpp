@@ -3,7 +3,6 @@
 #include "npzoo/models/blocks/chunks.h"
 #include "npzoo/models/blocks/min_std.h"
 #include "npzoo/models/conditional/authors.h"
-#include "npzoo/models/predictions/independent.h"
 #include "npzoo/models/registry.h"
 
 namespace npzoo {
@@ -24,7 +23,8 @@ ContextEncoder canp_encoder(const CanpConfig& config, const char* model, Initial
 Canp::Canp(const CanpConfig& config, Initializer& init)
     : encoder(canp_encoder(config, "canp", init)),
       decoder(Mlp::of_depth((encoder.pooling ? 2 : 1) * config.attending.hidden + config.attending.dim_x,
-                            config.attending.hidden, 2 * config.attending.dim_y, config.decoder_depth, init)),
+                            config.attending.hidden, config.likelihood.outputs(config.attending.dim_y),
+                            config.decoder_depth, init)),
       config_(config) {}
 
 std::unique_ptr<ContextState> Canp::do_condition(const Context& context, Draws& draws, std::int64_t samples) const {
@@ -39,7 +39,7 @@ std::unique_ptr<Prediction> Canp::do_query(const ContextState& state, const Tens
     parts.push_back(x);
     return of_parts(decoder, parts);  // (B, n, 2 Dy)
   });
-  return std::make_unique<Independent>(gaussian_head(raw, config_.std));  // (B, Nt, Dy)
+  return output_head(raw, config_.std, config_.likelihood);  // (B, Nt, Dy)
 }
 
 Tensor Canp::loss(const Task& task, Draws& draws) const {
@@ -79,7 +79,8 @@ namespace {
 
 std::unique_ptr<Model> make_canp(const ModelConfig& config, const InitialWeights& weights) {
   ConfigReader reader(config, "canp");
-  const CanpConfig c = read_canp_config(reader);
+  CanpConfig c = read_canp_config(reader);
+  c.likelihood = read_likelihood(reader);
   reader.finish();
   Initializer init(framework_of(c.lineage), weights);
   return std::make_unique<Canp>(c, init);
@@ -112,6 +113,7 @@ constexpr PublishedSize kCanpSizes[] = {
 constexpr const char* kSmallCanps[] = {
     R"({"architecture": "tnp", "dim_hid": 8, "dec_depth": 2, "enc_v_depth": 4, "enc_qk_depth": 2, "enc_pre_depth": 4, "enc_post_depth": 2})",
     R"({"architecture": "dl4bi", "dim_hid": 8, "dec_depth": 2, "enc_depth": 2, "nhead": 2, "min_std": 0.0})",
+    R"({"architecture": "dl4bi", "dim_hid": 8, "dec_depth": 2, "enc_depth": 2, "nhead": 2, "min_std": 0.0, "likelihood": "bernoulli"})",
 };
 
 }  // namespace
@@ -125,6 +127,7 @@ ModelInfo canp_info() {
       .small_forms = kSmallCanps,
       .sizes = kCanpSizes,
       .authors = kCanpAuthors,
+      .likelihoods = true,
   };
 }
 

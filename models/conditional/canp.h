@@ -1,6 +1,7 @@
 #pragma once
 
 #include "npzoo/models/conditional/lineages.h"
+#include "npzoo/models/likelihoods/output_head.h"
 
 namespace npzoo {
 
@@ -10,6 +11,7 @@ struct CanpConfig {
   std::int64_t pre_depth = 4, post_depth = 2;  // of the path that pools, which dl4bi does not have
   std::int64_t decoder_depth = 3;
   StdForm std{StdForm::Kind::softplus, 0.1};
+  Likelihood likelihood{};
 };
 
 /// A context as targets attend to it.
@@ -32,7 +34,8 @@ class Canp final : public Model {
   Tensor loss(const Task& task, Draws& draws) const override;
   void visit(ModuleVisitor& visitor) override;
 
-  std::optional<double> std_floor() const override { return config_.std.floor; }
+  std::optional<double> std_floor() const override { return floor_of(config_.likelihood, config_.std.floor); }
+  Likelihood likelihood() const override { return config_.likelihood; }
   std::int64_t dim_x() const override { return config_.attending.dim_x; }
   std::int64_t dim_y() const override { return config_.attending.dim_y; }
 

@@ -3,7 +3,6 @@
 #include "npzoo/models/blocks/chunks.h"
 #include "npzoo/models/blocks/min_std.h"
 #include "npzoo/models/conditional/authors.h"
-#include "npzoo/models/predictions/independent.h"
 #include "npzoo/models/registry.h"
 #include "npzoo/ops/elementwise/elementwise.h"
 #include "npzoo/ops/reshape/reshape.h"
@@ -19,8 +18,8 @@ std::vector<PoolingEncoder> cnp_encoders(const CnpConfig& config, Initializer& i
 
 Cnp::Cnp(const CnpConfig& config, Initializer& init)
     : encoders(cnp_encoders(config, init)),
-      decoder(Mlp::of_depth(config.encoders * config.hidden + config.dim_x, config.hidden, 2 * config.dim_y,
-                            config.decoder_depth, init)),
+      decoder(Mlp::of_depth(config.encoders * config.hidden + config.dim_x, config.hidden,
+                            config.likelihood.outputs(config.dim_y), config.decoder_depth, init)),
       config_(config) {}
 
 std::unique_ptr<PooledContext> Cnp::after(PooledPoints points, const Context& more) const {
@@ -52,7 +51,7 @@ std::unique_ptr<Prediction> Cnp::do_query(const ContextState& state, const Tenso
     const Tensor each = broadcast_to(one, {x.dim(0), x.dim(1), width});  // (B, n, R)
     return decoder(concat({each, x}, -1));                               // (B, n, 2 Dy)
   });
-  return std::make_unique<Independent>(gaussian_head(raw, config_.std));  // (B, Nt, Dy)
+  return output_head(raw, config_.std, config_.likelihood);  // (B, Nt, Dy)
 }
 
 Tensor Cnp::loss(const Task& task, Draws& draws) const {
@@ -89,7 +88,8 @@ namespace {
 
 std::unique_ptr<Model> make_cnp(const ModelConfig& config, const InitialWeights& weights) {
   ConfigReader reader(config, "cnp");
-  const CnpConfig c = read_cnp_config(reader);
+  CnpConfig c = read_cnp_config(reader);
+  c.likelihood = read_likelihood(reader);
   reader.finish();
   Initializer init(framework_of(c.lineage), weights);
   return std::make_unique<Cnp>(c, init);
@@ -121,6 +121,7 @@ constexpr PublishedSize kCnpSizes[] = {
 constexpr const char* kSmallCnps[] = {
     R"({"architecture": "tnp", "dim_hid": 6, "dec_depth": 2, "enc_pre_depth": 2, "enc_post_depth": 2})",
     R"({"architecture": "dl4bi", "dim_hid": 6, "dec_depth": 2, "enc_depth": 3, "min_std": 0.0})",
+    R"({"architecture": "tnp", "dim_hid": 6, "dec_depth": 2, "enc_pre_depth": 2, "enc_post_depth": 2, "likelihood": "poisson"})",
 };
 
 }  // namespace
@@ -134,6 +135,7 @@ ModelInfo cnp_info() {
       .small_forms = kSmallCnps,
       .sizes = kCnpSizes,
       .authors = kCnpAuthors,
+      .likelihoods = true,
   };
 }
 

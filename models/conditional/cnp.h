@@ -1,6 +1,7 @@
 #pragma once
 
 #include "npzoo/models/conditional/lineages.h"
+#include "npzoo/models/likelihoods/output_head.h"
 
 namespace npzoo {
 
@@ -17,6 +18,7 @@ struct CnpConfig {
   std::int64_t encoders = 2;  // independent ones, their outputs side by side
   std::int64_t pre_depth = 4, post_depth = 2, decoder_depth = 3;
   StdForm std{StdForm::Kind::softplus, 0.1};
+  Likelihood likelihood{};
 };
 
 /// Conditional neural process (Garnelo et al., "Conditional neural processes", ICML 2018). The defaults are those of
@@ -33,7 +35,8 @@ class Cnp final : public Model {
   Tensor loss(const Task& task, Draws& draws) const override;
   void visit(ModuleVisitor& visitor) override;
 
-  std::optional<double> std_floor() const override { return config_.std.floor; }
+  std::optional<double> std_floor() const override { return floor_of(config_.likelihood, config_.std.floor); }
+  Likelihood likelihood() const override { return config_.likelihood; }
   std::int64_t dim_x() const override { return config_.dim_x; }
   std::int64_t dim_y() const override { return config_.dim_y; }
 

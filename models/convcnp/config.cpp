@@ -127,6 +127,7 @@ ConvCnpConfig read_convcnp_config(const ModelConfig& config) {
   const double margin =
       convgnp ? reader.number("margin", "margin of the grid around the data, in units of the inputs", kNonNegative) : 0;
   const std::array<std::int64_t, 2> sizes = on_grid ? read_grid_sizes(reader, c.dim_x) : std::array<std::int64_t, 2>{};
+  c.likelihood = read_likelihood(reader);
   reader.finish();
   const auto axis = [&](std::size_t input) {
     const Extent& extent = extents[input];

@@ -7,7 +7,6 @@
 #include "npzoo/models/convcnp/authors.h"
 #include "npzoo/models/convcnp/config.h"
 #include "npzoo/models/convcnp/pixel_coders.h"
-#include "npzoo/models/predictions/independent.h"
 #include "npzoo/models/registry.h"
 #include "npzoo/ops/elementwise/elementwise.h"
 
@@ -46,25 +45,26 @@ std::unique_ptr<GridEncoder> make_encoder(const ConvCnpConfig& c, Initializer& i
 
 std::unique_ptr<GridNetwork> make_network(const ConvCnpConfig& c, Initializer& init) {
   const int dims = c.grid.dims();
-  const std::int64_t density_and_values = 1 + c.dim_y, moments = 2 * c.dim_y;
+  const std::int64_t density_and_values = 1 + c.dim_y, outputs = c.likelihood.outputs(c.dim_y);
   switch (c.architecture) {
     case Architecture::simple: return simple_network(dims, c.in_channels, c.out_channels, init);
     case Architecture::unet: return u_network(dims, c.in_channels, c.halvings, init);
     case Architecture::dl4bi:
     case Architecture::on_grid: return residual_network(dims, c.width, c.blocks, c.kernel, init);
     case Architecture::convgnp_conv:
-      return plain_network(dims, density_and_values, c.channels.front(), c.layers, c.kernel, moments, init);
-    case Architecture::convgnp_unet: return pooling_u_network(dims, density_and_values, c.channels, moments, init);
+      return plain_network(dims, density_and_values, c.channels.front(), c.layers, c.kernel, outputs, init);
+    case Architecture::convgnp_unet: return pooling_u_network(dims, density_and_values, c.channels, outputs, init);
   }
   fail("[convcnp] unknown architecture");
 }
 
 std::unique_ptr<GridDecoder> make_decoder(const ConvCnpConfig& c, std::int64_t channels, Initializer& init) {
-  if (is_on_grid(c)) return pixel_decoder(channels, c.dim_y, c.head_hidden, c.min_std, init);
+  const DecodedValues values{c.dim_y, c.likelihood};
+  if (is_on_grid(c)) return pixel_decoder(channels, values, c.head_hidden, c.min_std, init);
   const double scale = initial_log_scale(c);
-  if (is_convgnp(c)) return variance_decoder(scale);
-  if (is_original(c)) return separate_decoder(channels, c.dim_y, scale, init);
-  return dense_decoder(channels, c.dim_y, scale, c.head_hidden, c.min_std, init);
+  if (is_convgnp(c)) return variance_decoder(values, scale);
+  if (is_original(c)) return separate_decoder(channels, values, scale, init);
+  return dense_decoder(channels, values, scale, c.head_hidden, c.min_std, init);
 }
 
 }  // namespace
@@ -115,7 +115,7 @@ std::unique_ptr<Prediction> ConvCnp::do_query(const ContextState& state, const T
 }
 
 std::unique_ptr<Prediction> ConvCnp::predict(const GriddedContext& state, const Tensor& xt) const {
-  return std::make_unique<Independent>((*decoder_)(state.features, xt, state.grid));  // (B, Nt, Dy)
+  return (*decoder_)(state.features, xt, state.grid);  // (B, Nt, Dy)
 }
 
 Tensor ConvCnp::loss(const Task& task, Draws& draws) const {
@@ -158,6 +158,8 @@ constexpr const char* kSmallConvCnps[] = {
     R"({"architecture": "convgnp-conv", "conv_channels": 4, "conv_layers": 2, "conv_receptive_field": 3.0, "margin": 0.1, "grid_low": -3.5, "grid_high": 3.3, "points_per_unit": 2.0})",
     R"({"architecture": "convgnp-unet", "unet_channels": "3 4 3", "margin": 0.1, "grid_low": -3.5, "grid_high": 3.3, "points_per_unit": 2.0})",
     R"({"architecture": "on-grid", "width": 4, "kernel": 3, "density_kernel": 5, "blocks": 1, "head_hidden": 6, "min_std": 0.05, "grid_low": -2.5, "grid_high": 2.0, "grid_size": 19})",
+    R"({"architecture": "simple", "in_channels": 3, "out_channels": 4, "grid_low": -3.0, "grid_high": 3.0, "points_per_unit": 1.5, "likelihood": "bernoulli"})",
+    R"({"architecture": "convgnp-conv", "conv_channels": 4, "conv_layers": 2, "conv_receptive_field": 3.0, "margin": 0.1, "grid_low": -3.5, "grid_high": 3.3, "points_per_unit": 2.0, "likelihood": "student-t"})",
 };
 
 }  // namespace
@@ -172,6 +174,7 @@ ModelInfo convcnp_info() {
       .sizes = kConvCnpSizes,
       .authors = convcnp_authors(),
       .traits = {.counts_points = true},
+      .likelihoods = true,
   };
 }
 

@@ -35,6 +35,7 @@ struct ConvCnpConfig {
   std::int64_t halvings = 6;                                             // of unet
   std::int64_t width = 128, kernel = 19, blocks = 5, head_hidden = 128;  // of dl4bi and on-grid
   double min_std = 0;
+  Likelihood likelihood{};
   std::vector<std::int64_t> channels{};  // of convgnp-unet; of convgnp-conv one
   std::int64_t layers = 6;               // of convgnp-conv, which has a kernel as well
   std::int64_t density_kernel = 11;      // of on-grid
@@ -60,7 +61,10 @@ class ConvCnp final : public Model {
   Tensor loss(const Task& task, Draws& draws) const override;
   void visit(ModuleVisitor& visitor) override;
 
-  std::optional<double> std_floor() const override { return decoder_->std_floor(); }
+  std::optional<double> std_floor() const override {
+    return config_.likelihood.gaussian() ? decoder_->std_floor() : std::nullopt;
+  }
+  Likelihood likelihood() const override { return config_.likelihood; }
   std::optional<RegularGrid> places() const override;
   std::int64_t dim_x() const override { return config_.dim_x; }
   std::int64_t dim_y() const override { return config_.dim_y; }

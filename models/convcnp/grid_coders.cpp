@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "npzoo/models/predictions/independent.h"
 #include "npzoo/ops/concat/concat.h"
 #include "npzoo/ops/elementwise/elementwise.h"
 
@@ -50,35 +51,46 @@ struct Readout {
 
 class SeparateDecoder final : public GridDecoder {
  public:
-  SeparateDecoder(std::int64_t channels, std::int64_t dim_y, double initial_log_scale, Initializer& init)
-      : mean_{{channels, initial_log_scale}, xavier_linear(channels, dim_y, init)},
-        deviation_{{channels, initial_log_scale}, xavier_linear(channels, dim_y, init)} {}
+  SeparateDecoder(std::int64_t channels, const DecodedValues& values, double initial_log_scale, Initializer& init)
+      : mean_{{channels, initial_log_scale}, xavier_linear(channels, values.dim_y, init)},
+        likelihood_(values.likelihood) {
+    if (const std::int64_t others = values.outputs() - values.dim_y; others > 0)
+      deviation_ = Readout{{channels, initial_log_scale}, xavier_linear(channels, others, init)};
+  }
 
-  Moments operator()(const Tensor& features, const Tensor& xt, const RegularGrid& grid) const override {
-    return {mean_(features, xt, grid), softplus(deviation_(features, xt, grid))};  // (B, Nt, Dy)
+  std::unique_ptr<Prediction> operator()(const Tensor& features, const Tensor& xt,
+                                         const RegularGrid& grid) const override {
+    const Tensor mean = mean_(features, xt, grid);                                    // (B, Nt, Dy)
+    const Tensor others = deviation_ ? (*deviation_)(features, xt, grid) : Tensor();  // (B, Nt, …)
+    if (likelihood_.gaussian()) return std::make_unique<Independent>(Moments{mean, softplus(others)});
+    return output_head(others.defined() ? concat({mean, others}, -1) : mean, {StdForm::Kind::softplus}, likelihood_);
   }
   void visit(ModuleVisitor& visitor) override {
     visitor("mean", mean_);
-    visitor("deviation", deviation_);
+    if (deviation_) visitor("deviation", *deviation_);
   }
 
  private:
-  Readout mean_, deviation_;
+  Readout mean_;
+  std::optional<Readout> deviation_;
+  Likelihood likelihood_;
 };
 
 class DenseDecoder final : public GridDecoder {
  public:
-  DenseDecoder(std::int64_t channels, std::int64_t dim_y, double initial_log_scale, std::int64_t hidden, double min_std,
-               Initializer& init)
+  DenseDecoder(std::int64_t channels, const DecodedValues& values, double initial_log_scale, std::int64_t hidden,
+               double min_std, Initializer& init)
       : points_(channels + 1, initial_log_scale),
         linear_(channels + 1, channels, init),
-        head_(Mlp::of_depth(channels, hidden, 2 * dim_y, kHeadDepth, init)),
-        min_std_(min_std) {}
+        head_(Mlp::of_depth(channels, hidden, values.outputs(), kHeadDepth, init)),
+        min_std_(min_std),
+        likelihood_(values.likelihood) {}
 
-  Moments operator()(const Tensor& features, const Tensor& xt, const RegularGrid& grid) const override {
+  std::unique_ptr<Prediction> operator()(const Tensor& features, const Tensor& xt,
+                                         const RegularGrid& grid) const override {
     const Tensor sums = points_.at(xt, with_ones(features), grid);         // (B, Nt, 1 + C)
     const Tensor raw = head_(linear_(over_density(sums, kDensityFloor)));  // (B, Nt, 2 Dy)
-    return gaussian_head(raw, {StdForm::Kind::softplus, min_std_});
+    return output_head(raw, {StdForm::Kind::softplus, min_std_}, likelihood_);
   }
   std::optional<double> std_floor() const override { return min_std_; }
   void visit(ModuleVisitor& visitor) override {
@@ -94,17 +106,21 @@ class DenseDecoder final : public GridDecoder {
   Linear linear_;
   Mlp head_;
   double min_std_;
+  Likelihood likelihood_;
 };
 
 class VarianceDecoder final : public GridDecoder {
  public:
-  explicit VarianceDecoder(double initial_log_scale) : points_(1, initial_log_scale) {}
+  VarianceDecoder(const DecodedValues& values, double initial_log_scale)
+      : points_(1, initial_log_scale), likelihood_(values.likelihood) {}
 
-  Moments operator()(const Tensor& features, const Tensor& xt, const RegularGrid& grid) const override {
+  std::unique_ptr<Prediction> operator()(const Tensor& features, const Tensor& xt,
+                                         const RegularGrid& grid) const override {
     const Tensor raw = points_.at(xt, features, grid);  // (B, Nt, 2 Dy)
+    if (!likelihood_.gaussian()) return output_head(raw, {StdForm::Kind::root_softplus}, likelihood_);
     const std::int64_t dim_y = raw.dim(-1) / 2;
     const auto parts = split(raw, -1, {dim_y, dim_y});
-    return {parts[0], sqrt(affine(softplus(parts[1]), 1, kLeastVariance))};
+    return std::make_unique<Independent>(Moments{parts[0], sqrt(affine(softplus(parts[1]), 1, kLeastVariance))});
   }
   std::optional<double> std_floor() const override { return std::sqrt(kLeastVariance); }
   void visit(ModuleVisitor& visitor) override { visitor("points", points_); }
@@ -113,6 +129,7 @@ class VarianceDecoder final : public GridDecoder {
   static constexpr double kLeastVariance = 1e-6;
 
   SetConvolution points_;
+  Likelihood likelihood_;
 };
 
 }  // namespace
@@ -140,18 +157,18 @@ std::unique_ptr<GridEncoder> set_convolution_encoder(std::int64_t scales, double
   return std::make_unique<SetConvolutionEncoder>(scales, initial_log_scale, floor, std::move(linear));
 }
 
-std::unique_ptr<GridDecoder> separate_decoder(std::int64_t channels, std::int64_t dim_y, double initial_log_scale,
-                                              Initializer& init) {
-  return std::make_unique<SeparateDecoder>(channels, dim_y, initial_log_scale, init);
+std::unique_ptr<GridDecoder> separate_decoder(std::int64_t channels, const DecodedValues& values,
+                                              double initial_log_scale, Initializer& init) {
+  return std::make_unique<SeparateDecoder>(channels, values, initial_log_scale, init);
 }
 
-std::unique_ptr<GridDecoder> dense_decoder(std::int64_t channels, std::int64_t dim_y, double initial_log_scale,
+std::unique_ptr<GridDecoder> dense_decoder(std::int64_t channels, const DecodedValues& values, double initial_log_scale,
                                            std::int64_t hidden, double min_std, Initializer& init) {
-  return std::make_unique<DenseDecoder>(channels, dim_y, initial_log_scale, hidden, min_std, init);
+  return std::make_unique<DenseDecoder>(channels, values, initial_log_scale, hidden, min_std, init);
 }
 
-std::unique_ptr<GridDecoder> variance_decoder(double initial_log_scale) {
-  return std::make_unique<VarianceDecoder>(initial_log_scale);
+std::unique_ptr<GridDecoder> variance_decoder(const DecodedValues& values, double initial_log_scale) {
+  return std::make_unique<VarianceDecoder>(values, initial_log_scale);
 }
 
 Linear xavier_linear(std::int64_t in, std::int64_t out, Initializer& init) {

@@ -5,7 +5,7 @@
 
 #include "npzoo/models/blocks/linear.h"
 #include "npzoo/models/blocks/mlp.h"
-#include "npzoo/models/prediction.h"
+#include "npzoo/models/likelihoods/output_head.h"
 #include "npzoo/ops/set_convolution/set_convolution.h"
 
 // From points to features on a grid, and from there to Gaussians at points.
@@ -49,24 +49,33 @@ class GridEncoder {
 std::unique_ptr<GridEncoder> set_convolution_encoder(std::int64_t scales, double initial_log_scale, double floor,
                                                      std::optional<Linear> linear);
 
-/// From features on a grid to a Gaussian for each channel of each target.
+/// The values that a decoder predicts.
+struct DecodedValues {
+  std::int64_t dim_y = 1;
+  Likelihood likelihood{};
+
+  std::int64_t outputs() const { return likelihood.outputs(dim_y); }
+};
+
+/// From features on a grid to a prediction of each channel of each target, Gaussian or by another likelihood.
 class GridDecoder {
  public:
   virtual ~GridDecoder() = default;
 
-  virtual Moments operator()(const Tensor& features, const Tensor& xt, const RegularGrid& grid) const = 0;
+  virtual std::unique_ptr<Prediction> operator()(const Tensor& features, const Tensor& xt,
+                                                 const RegularGrid& grid) const = 0;
   virtual std::optional<double> std_floor() const { return {}; }
   virtual void visit(ModuleVisitor& visitor) = 0;
 };
 
-/// ConvCNP's code: a set convolution and a linear layer for means, others for deviations.
-std::unique_ptr<GridDecoder> separate_decoder(std::int64_t channels, std::int64_t dim_y, double initial_log_scale,
-                                              Initializer& init);
+/// ConvCNP's code: a set convolution and a linear layer for means, others for deviations and other parameters.
+std::unique_ptr<GridDecoder> separate_decoder(std::int64_t channels, const DecodedValues& values,
+                                              double initial_log_scale, Initializer& init);
 /// dl4bi: a set convolution with a density, a linear layer and a network of 5 layers.
-std::unique_ptr<GridDecoder> dense_decoder(std::int64_t channels, std::int64_t dim_y, double initial_log_scale,
+std::unique_ptr<GridDecoder> dense_decoder(std::int64_t channels, const DecodedValues& values, double initial_log_scale,
                                            std::int64_t hidden, double min_std, Initializer& init);
-/// neuralprocesses: a set convolution alone; features are means, then what becomes variances.
-std::unique_ptr<GridDecoder> variance_decoder(double initial_log_scale);
+/// neuralprocesses: a set convolution alone; features are means, then numbers that become variances.
+std::unique_ptr<GridDecoder> variance_decoder(const DecodedValues& values, double initial_log_scale);
 
 /// A linear layer with normal weights of variance 2 / (in + out), without bias at first.
 Linear xavier_linear(std::int64_t in, std::int64_t out, Initializer& init);

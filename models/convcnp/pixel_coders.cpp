@@ -63,12 +63,16 @@ class PixelEncoder final : public GridEncoder {
 
 class PixelDecoder final : public GridDecoder {
  public:
-  PixelDecoder(std::int64_t channels, std::int64_t dim_y, std::int64_t hidden, double min_std, Initializer& init)
-      : head_(Mlp::of_depth(channels, hidden, 2 * dim_y, kPixelHeadDepth, init)), min_std_(min_std) {}
+  PixelDecoder(std::int64_t channels, const DecodedValues& values, std::int64_t hidden, double min_std,
+               Initializer& init)
+      : head_(Mlp::of_depth(channels, hidden, values.outputs(), kPixelHeadDepth, init)),
+        min_std_(min_std),
+        likelihood_(values.likelihood) {}
 
-  Moments operator()(const Tensor& features, const Tensor& xt, const RegularGrid& grid) const override {
+  std::unique_ptr<Prediction> operator()(const Tensor& features, const Tensor& xt,
+                                         const RegularGrid& grid) const override {
     const Tensor each = grid_to_points(xt, features, pixel_scale(grid, xt), grid);  // (B, Nt, C)
-    return gaussian_head(head_(each), {StdForm::Kind::softplus, min_std_});
+    return output_head(head_(each), {StdForm::Kind::softplus, min_std_}, likelihood_);
   }
   std::optional<double> std_floor() const override { return min_std_; }
   void visit(ModuleVisitor& visitor) override { visitor("head", head_); }
@@ -76,6 +80,7 @@ class PixelDecoder final : public GridDecoder {
  private:
   Mlp head_;
   double min_std_;
+  Likelihood likelihood_;
 };
 
 std::string pixels_in_words(const RegularGrid& grid) {
@@ -92,9 +97,9 @@ std::unique_ptr<GridEncoder> pixel_encoder(int dims, std::int64_t dim_y, std::in
   return std::make_unique<PixelEncoder>(dims, dim_y, kernel, features, init);
 }
 
-std::unique_ptr<GridDecoder> pixel_decoder(std::int64_t channels, std::int64_t dim_y, std::int64_t hidden,
+std::unique_ptr<GridDecoder> pixel_decoder(std::int64_t channels, const DecodedValues& values, std::int64_t hidden,
                                            double min_std, Initializer& init) {
-  return std::make_unique<PixelDecoder>(channels, dim_y, hidden, min_std, init);
+  return std::make_unique<PixelDecoder>(channels, values, hidden, min_std, init);
 }
 
 void check_on_grid(const Tensor& x, const Tensor& lengths, const RegularGrid& grid, const char* model) {

@@ -12,7 +12,7 @@ namespace npzoo {
 std::unique_ptr<GridEncoder> pixel_encoder(int dims, std::int64_t dim_y, std::int64_t kernel, std::int64_t features,
                                            Initializer& init);
 /// A network of 5 layers for each pixel by itself; deviations of min_std at least.
-std::unique_ptr<GridDecoder> pixel_decoder(std::int64_t channels, std::int64_t dim_y, std::int64_t hidden,
+std::unique_ptr<GridDecoder> pixel_decoder(std::int64_t channels, const DecodedValues& values, std::int64_t hidden,
                                            double min_std, Initializer& init);
 
 /// Throws Error, opened by `model`, for a point of x (B, N, dims), or of the first `lengths` (B) of each row, that is

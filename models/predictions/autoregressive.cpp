@@ -23,6 +23,7 @@ class SideBySide {
     mean_.push_back(block.mean);
     std_.push_back(block.std);
     if (block.log_weight.defined()) weight_.push_back(block.log_weight);
+    if (block.parameters.defined()) parameters_.push_back(block.parameters);
     form_ = block;
   }
   Marginals joined() const {
@@ -30,11 +31,12 @@ class SideBySide {
     all.mean = concat(mean_, 2);
     all.std = concat(std_, 2);
     if (!weight_.empty()) all.log_weight = concat(weight_, 2);
+    if (!parameters_.empty()) all.parameters = concat(parameters_, 2);
     return all;
   }
 
  private:
-  std::vector<Tensor> mean_, std_, weight_;
+  std::vector<Tensor> mean_, std_, weight_, parameters_;
   Marginals form_;
 };
 

@@ -23,6 +23,7 @@ class AutoregressiveModel final : public Model {
   void visit(ModuleVisitor& visitor) override { model_.visit(visitor); }
   std::optional<double> std_floor() const override { return model_.std_floor(); }
   std::optional<RegularGrid> places() const override { return model_.places(); }
+  Likelihood likelihood() const override { return model_.likelihood(); }
   std::int64_t dim_x() const override { return model_.dim_x(); }
   std::int64_t dim_y() const override { return model_.dim_y(); }
 

@@ -7,7 +7,6 @@
 #include "npzoo/models/blocks/chunks.h"
 #include "npzoo/models/blocks/min_std.h"
 #include "npzoo/models/parity/authors.h"
-#include "npzoo/models/predictions/independent.h"
 #include "npzoo/models/registry.h"
 #include "npzoo/ops/elementwise/elementwise.h"
 #include "npzoo/ops/reshape/reshape.h"
@@ -47,7 +46,7 @@ BsaTnp::BsaTnp(const BsaTnpConfig& config, Initializer& init)
       embedder(network_widths(token_inputs(config), config.embedder, config.block.width), init),
       token_norm(config.block.width, 1e-6),
       norm(config.block.width, 1e-6),
-      head(network_widths(config.block.width, config.head, 2 * config.dim_y), init),
+      head(network_widths(config.block.width, config.head, config.likelihood.outputs(config.dim_y)), init),
       config_(config) {
   for (std::int64_t i = 0; i < config.blocks; ++i) blocks.emplace_back(config.block, init);
 }
@@ -96,7 +95,7 @@ std::unique_ptr<Prediction> BsaTnp::do_query(const ContextState& state, const Te
     return head.with(gelu_tanh, norm(h));  // (B, n, 2 Dy)
   });
   const StdForm form{StdForm::Kind::softplus, config_.min_std};
-  return std::make_unique<Independent>(gaussian_head(raw, form));  // (B, Nt, Dy)
+  return output_head(raw, form, config_.likelihood);  // (B, Nt, Dy)
 }
 
 Tensor BsaTnp::loss(const Task& task, Draws& draws) const {
@@ -218,6 +217,7 @@ BsaTnpConfig read_bsa_config(ConfigReader& reader) {
   const std::int64_t basis = reader.size("basis", "terms of a bias, for each head", 5);
   for (const InputGroup& group : groups) read_bias(reader, group, basis, c);
   c.min_std = read_min_std(reader);
+  c.likelihood = read_likelihood(reader);
   return c;
 }
 
@@ -308,6 +308,7 @@ constexpr const char* kSmallBsas[] = {
     R"({"d_model": 8, "attention_width": 12, "dim_feedforward": 10, "nhead": 2, "num_layers": 2, "embed_all": "10", "head": "9", "bias_s": "rbf", "basis": 2, "min_std": 0.0})",
     R"({"d_model": 8, "attention_width": 6, "dim_feedforward": 10, "nhead": 2, "num_layers": 1, "num_reps": 2, "embed_all": "10 9", "head": "9", "embed": "s", "bias_s": "tisa", "basis": 2, "min_std": 0.05})",
     R"({"d_model": 8, "attention_width": 8, "dim_feedforward": 10, "nhead": 2, "num_layers": 2, "embed_all": "10", "head": "9 8", "scan_chunk": 0, "width_t": 1, "embed": "s t", "bias_t": "scalar", "min_std": 0.05})",
+    R"({"d_model": 8, "attention_width": 12, "dim_feedforward": 10, "nhead": 2, "num_layers": 1, "embed_all": "10", "head": "9", "bias_s": "rbf", "basis": 2, "min_std": 0.0, "likelihood": "categorical", "classes": 3})",
 };
 
 }  // namespace
@@ -325,6 +326,7 @@ ModelInfo bsa_tnp_info() {
       .authors = kBsaAuthors,
       .input_gradients = false,           // distances take none
       .traits = {.counts_points = true},  // the more points, the less the constant in dl4bi's sum of weights weighs
+      .likelihoods = true,
   };
 }
 

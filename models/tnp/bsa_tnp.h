@@ -2,6 +2,7 @@
 
 #include "npzoo/models/blocks/biased_block.h"
 #include "npzoo/models/blocks/mlp.h"
+#include "npzoo/models/likelihoods/output_head.h"
 #include "npzoo/models/model.h"
 
 namespace npzoo {
@@ -14,6 +15,7 @@ struct BsaTnpConfig {
   std::vector<std::int64_t> head{256, 64};       // those of the network that predicts
   std::vector<std::pair<std::int64_t, std::int64_t>> embedded{};  // columns of inputs that enter tokens, begin and end
   double min_std = 0;
+  Likelihood likelihood{};
 };
 
 /// The tokens that leave a use of a block.
@@ -33,7 +35,8 @@ class BsaTnp final : public Model {
   std::unique_ptr<Prediction> do_query(const ContextState& state, const Tensor& xt) const override;
   Tensor loss(const Task& task, Draws& draws) const override;
   void visit(ModuleVisitor& visitor) override;
-  std::optional<double> std_floor() const override { return config_.min_std; }
+  std::optional<double> std_floor() const override { return floor_of(config_.likelihood, config_.min_std); }
+  Likelihood likelihood() const override { return config_.likelihood; }
   std::int64_t dim_x() const override { return config_.dim_x; }
   std::int64_t dim_y() const override { return config_.dim_y; }
 

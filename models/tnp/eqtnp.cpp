@@ -68,6 +68,7 @@ std::unique_ptr<Model> make_eqtnp(const ModelConfig& config, const InitialWeight
       "context that a layer of the targets reads: entering the same layer of the context, or leaving it";
   if (reader.choice("wiring", kWiring, {"entering", "leaving"}, "entering") == "leaving")
     c.wiring = EqtnpConfig::Wiring::leaving;
+  c.likelihood = read_likelihood(reader);
   reader.finish();
   Initializer init(Framework::torch, weights);
   return std::make_unique<Eqtnp>(c, init);
@@ -95,6 +96,7 @@ constexpr const char* kSmallEqtnps[] = {
     R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "emb_depth": 2})",
     R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "emb_depth": 2, "residual": "input", "bound_std": true})",
     R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "emb_depth": 2, "wiring": "leaving"})",
+    R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "emb_depth": 2, "likelihood": "zero-inflated-poisson"})",
 };
 
 }  // namespace
@@ -108,6 +110,7 @@ ModelInfo eqtnp_info() {
       .small_forms = kSmallEqtnps,
       .sizes = kEqtnpSizes,
       .authors = kEqtnpAuthors,
+      .likelihoods = true,
   };
 }
 

@@ -37,9 +37,9 @@ IncTnp::IncTnp(const IncTnpConfig& config, Initializer& init)
                              config.transformer.width),
                init),
       encoder(config.transformer, init),
-      predictor(
-          inctnp_widths(config.transformer.width, config.predictor_width, config.predictor_layers, 2 * config.dim_y),
-          init),
+      predictor(inctnp_widths(config.transformer.width, config.predictor_width, config.predictor_layers,
+                              config.likelihood.outputs(config.dim_y)),
+                init),
       config_(config) {}
 
 Tensor IncTnp::context_tokens(const Tensor& x, const Tensor& y) const {
@@ -82,7 +82,7 @@ std::unique_ptr<Prediction> IncTnp::do_query(const ContextState& state, const Te
   const auto& context = state_as<IncTnpState>(state, "inctnp");
   const Tensor raw =
       in_chunks(xt, [&](const Tensor& x) { return predictor(encoder.query(context.cache, target_tokens(x))); });
-  return std::make_unique<Independent>(gaussian_head(raw, config_.std));  // (B, Nt, Dy)
+  return output_head(raw, config_.std, config_.likelihood);  // (B, Nt, Dy)
 }
 
 IncTnp::Sequence IncTnp::predict_sequence(const Task& task, Draws& draws) const {
@@ -143,6 +143,7 @@ std::unique_ptr<Model> make_form_of_inctnp(const ModelConfig& config, const Init
     c.transformer.norm = NormPlacement::post;
   c.std.floor = reader.number("min_noise", "what is added to standard deviations", kNonNegative, 0);
   c.sequence_loss = sequence;
+  if (!sequence) c.likelihood = read_likelihood(reader);
   reader.finish();
   Initializer init(Framework::torch, weights);
   return std::make_unique<IncTnp>(c, init);
@@ -156,6 +157,11 @@ constexpr AuthorsCode kIncTnpSeqAuthors[] = {
 constexpr PublishedSize kIncTnpSizes[] = {{"inctnp/gp1d-rbf", 1'058'818}};
 
 constexpr const char* kSmallIncTnps[] = {
+    R"({"embed_dim": 8, "num_heads": 2, "head_dim": 3, "feedforward_dim": 12, "num_layers": 2, "xy_width": 9, "xy_layers": 1, "dec_width": 10, "dec_layers": 1})",
+    R"({"embed_dim": 8, "num_heads": 1, "head_dim": 8, "feedforward_dim": 12, "num_layers": 2, "xy_width": 9, "xy_layers": 2, "dec_width": 10, "dec_layers": 2, "norm_first": false, "min_noise": 0.05})",
+    R"({"embed_dim": 8, "num_heads": 2, "head_dim": 3, "feedforward_dim": 12, "num_layers": 2, "xy_width": 9, "xy_layers": 1, "dec_width": 10, "dec_layers": 1, "likelihood": "negative-binomial"})",
+};
+constexpr const char* kSmallIncTnpSeqs[] = {
     R"({"embed_dim": 8, "num_heads": 2, "head_dim": 3, "feedforward_dim": 12, "num_layers": 2, "xy_width": 9, "xy_layers": 1, "dec_width": 10, "dec_layers": 1})",
     R"({"embed_dim": 8, "num_heads": 1, "head_dim": 8, "feedforward_dim": 12, "num_layers": 2, "xy_width": 9, "xy_layers": 2, "dec_width": 10, "dec_layers": 2, "norm_first": false, "min_noise": 0.05})",
 };
@@ -180,6 +186,7 @@ ModelInfo inctnp_info() {
       .sizes = kIncTnpSizes,
       .authors = kIncTnpAuthors,
       .traits = {.ordered = true},
+      .likelihoods = true,
   };
 }
 
@@ -189,7 +196,7 @@ ModelInfo inctnp_seq_info() {
       .title = "Incremental transformer neural process, trained on sequences",
       .paper = "Mortimer et al., Incremental transformer neural processes, ICML 2026",
       .make = make_inctnp_seq,
-      .small_forms = kSmallIncTnps,
+      .small_forms = kSmallIncTnpSeqs,
       .sizes = kIncTnpSizes,
       .authors = kIncTnpSeqAuthors,
       .traits = {.ordered = true},

@@ -2,6 +2,7 @@
 
 #include "npzoo/models/blocks/causal_transformer.h"
 #include "npzoo/models/blocks/mlp.h"
+#include "npzoo/models/likelihoods/output_head.h"
 #include "npzoo/models/model.h"
 
 namespace npzoo {
@@ -13,6 +14,7 @@ struct IncTnpConfig {
   TransformerConfig transformer{
       .width = 128, .hidden = 128, .heads = 8, .layers = 5, .norm = NormPlacement::pre, .head_width = 16};
   StdForm std{StdForm::Kind::root_softplus};
+  Likelihood likelihood{};     // of incTNP
   bool sequence_loss = false;  // as incTNP-Seq is trained
 };
 
@@ -56,7 +58,8 @@ class IncTnp final : public Model {
                                         std::vector<Tensor>* leaving = nullptr) const;
 
   void visit(ModuleVisitor& visitor) override;
-  std::optional<double> std_floor() const override { return config_.std.least(); }
+  std::optional<double> std_floor() const override { return floor_of(config_.likelihood, config_.std.least()); }
+  Likelihood likelihood() const override { return config_.likelihood; }
   std::int64_t dim_x() const override { return config_.dim_x; }
   std::int64_t dim_y() const override { return config_.dim_y; }
   const IncTnpConfig& config() const { return config_; }

@@ -73,7 +73,8 @@ LbanpConfig read_lbanp_config(ConfigReader& reader, const std::string& model) {
 
 std::unique_ptr<Model> make_lbanp(const ModelConfig& config, const InitialWeights& weights) {
   ConfigReader reader(config, "lbanp");
-  const LbanpConfig c = read_lbanp_config(reader, "lbanp");
+  LbanpConfig c = read_lbanp_config(reader, "lbanp");
+  c.likelihood = read_likelihood(reader);
   reader.finish();
   Initializer init(Framework::torch, weights);
   return std::make_unique<Lbanp>(c, init);
@@ -99,6 +100,7 @@ constexpr PublishedSize kLbanpSizes[] = {
 constexpr const char* kSmallLbanps[] = {
     R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "num_latents": 3, "emb_depth": 2})",
     R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "num_latents": 3, "emb_depth": 2, "residual": "input", "bound_std": true, "drop_y": 0.4})",
+    R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "num_latents": 3, "emb_depth": 2, "likelihood": "zero-inflated-negative-binomial"})",
 };
 
 }  // namespace
@@ -112,6 +114,7 @@ ModelInfo lbanp_info() {
       .small_forms = kSmallLbanps,
       .sizes = kLbanpSizes,
       .authors = kLbanpAuthors,
+      .likelihoods = true,
   };
 }
 

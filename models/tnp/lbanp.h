@@ -27,7 +27,8 @@ class Lbanp : public Model {
   Tensor loss(const Task& task, Draws& draws) const override;
   void visit(ModuleVisitor& visitor) override;
 
-  std::optional<double> std_floor() const override { return config_.std.floor; }
+  std::optional<double> std_floor() const override { return floor_of(config_.likelihood, config_.std.floor); }
+  Likelihood likelihood() const override { return config_.likelihood; }
   std::int64_t dim_x() const override { return config_.dim_x; }
   std::int64_t dim_y() const override { return config_.dim_y; }
 

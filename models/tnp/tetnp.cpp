@@ -2,7 +2,6 @@
 
 #include "npzoo/models/blocks/chunks.h"
 #include "npzoo/models/blocks/equal_layers.h"
-#include "npzoo/models/predictions/independent.h"
 #include "npzoo/models/registry.h"
 #include "npzoo/models/tnp/tetnp_authors.h"
 #include "npzoo/ops/elementwise/elementwise.h"
@@ -53,7 +52,8 @@ TeTnp::TeTnp(const TeTnpConfig& c, Initializer& init)
       latent_places(latent_parameter(c, c.layer.dim_x, init)),
       reading_layers(te_layers(c, c.latents > 0, init)),
       returning_layers(te_layers(c, c.latents > 0, init)),
-      predictor(tetnp_widths(c.layer.width, c.predictor_width, c.predictor_layers, 2 * c.dim_y), init),
+      predictor(tetnp_widths(c.layer.width, c.predictor_width, c.predictor_layers, c.likelihood.outputs(c.dim_y)),
+                init),
       config_(c) {}
 
 std::vector<PlacedKeys> TeTnp::encode_points(PlacedTokens context, const Tensor& lengths, Trace* trace) const {
@@ -126,7 +126,7 @@ std::unique_ptr<Prediction> TeTnp::do_query(const ContextState& state, const Ten
   const auto& context = state_as<TeTnpState>(state, "tetnp");
   const Tensor raw =
       in_chunks(xt, [&](const Tensor& x) { return predictor(encode_targets(context.read, x)); });  // (B, Nt, 2 Dy)
-  return std::make_unique<Independent>(gaussian_head(raw, config_.std));                           // (B, Nt, Dy)
+  return output_head(raw, config_.std, config_.likelihood);                                        // (B, Nt, Dy)
 }
 
 void TeTnp::visit(ModuleVisitor& visitor) {
@@ -167,6 +167,7 @@ std::unique_ptr<Model> make_tetnp(const ModelConfig& config, const InitialWeight
         "[tetnp] phi_out {} found, expected 0, 1 or the number of inputs, {}", layer.move_width, layer.dim_x);
   c.latents = reader.integer("num_latents", "pseudo-tokens that the context is read through; 0: none", 0, 65'536, 0);
   c.std.floor = reader.number("min_noise", "what is added to standard deviations", kNonNegative, 0);
+  c.likelihood = read_likelihood(reader);
   reader.finish();
   Initializer init(Framework::torch, weights);
   return std::make_unique<TeTnp>(c, init);
@@ -187,6 +188,7 @@ constexpr const char* kSmallTeTnps[] = {
     R"({"embed_dim": 8, "num_heads": 2, "head_dim": 3, "feedforward_dim": 12, "num_layers": 2, "kernel_width": 7, "kernel_layers": 1, "y_width": 9, "y_layers": 1, "dec_width": 10, "dec_layers": 1})",
     R"({"embed_dim": 8, "num_heads": 1, "head_dim": 8, "feedforward_dim": 12, "num_layers": 2, "kernel_width": 7, "kernel_layers": 2, "y_width": 9, "y_layers": 1, "dec_width": 10, "dec_layers": 1, "norm_first": false, "shared_layers": false, "phi_out": 1, "min_noise": 0.05})",
     R"({"embed_dim": 8, "num_heads": 2, "head_dim": 4, "feedforward_dim": 12, "num_layers": 2, "kernel_width": 7, "kernel_layers": 1, "y_width": 9, "y_layers": 1, "dec_width": 10, "dec_layers": 1, "phi_out": 1, "num_latents": 3})",
+    R"({"embed_dim": 8, "num_heads": 2, "head_dim": 3, "feedforward_dim": 12, "num_layers": 2, "kernel_width": 7, "kernel_layers": 1, "y_width": 9, "y_layers": 1, "dec_width": 10, "dec_layers": 1, "likelihood": "log-normal"})",
 };
 
 }  // namespace
@@ -201,6 +203,7 @@ ModelInfo tetnp_info() {
       .sizes = kTeTnpSizes,
       .authors = kTeTnpAuthors,
       .traits = {.counts_points = true},  // where layers move points: the move is no linear function of the weights
+      .likelihoods = true,
   };
 }
 

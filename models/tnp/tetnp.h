@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "npzoo/models/blocks/te_attention.h"
+#include "npzoo/models/likelihoods/output_head.h"
 #include "npzoo/models/model.h"
 
 namespace npzoo {
@@ -16,6 +17,7 @@ struct TeTnpConfig {
   bool shared_layers = true;  // one layer serves the context and the targets
   std::int64_t latents = 0;   // pseudo-tokens; 0: points attend to one another
   StdForm std{StdForm::Kind::root_softplus};
+  Likelihood likelihood{};
 };
 
 /// TE-TNP, the translation-equivariant transformer neural process (Ashman et al., "Translation equivariant transformer
@@ -33,7 +35,8 @@ class TeTnp final : public Model {
   std::unique_ptr<ContextState> do_condition(const Context& context, Draws& draws, std::int64_t samples) const override;
   std::unique_ptr<Prediction> do_query(const ContextState& state, const Tensor& xt) const override;
   void visit(ModuleVisitor& visitor) override;
-  std::optional<double> std_floor() const override { return config_.std.least(); }
+  std::optional<double> std_floor() const override { return floor_of(config_.likelihood, config_.std.least()); }
+  Likelihood likelihood() const override { return config_.likelihood; }
   std::int64_t dim_x() const override { return config_.layer.dim_x; }
   std::int64_t dim_y() const override { return config_.dim_y; }
   const TeTnpConfig& config() const { return config_; }

@@ -60,6 +60,7 @@ std::unique_ptr<Model> make_tnp_d(const ModelConfig& config, const InitialWeight
       reader.choice("architecture", "authors' code that the architecture follows", {"tnp", "dl4bi"}) == "tnp";
   TokenTransformerConfig c = tnp ? read_tnp_config(reader, "tnp-d") : read_dl4bi_tnp_config(reader, "tnp-d");
   if (tnp) read_bandit_options(reader, c);
+  c.likelihood = read_likelihood(reader);
   reader.finish();
   Initializer init(tnp ? Framework::torch : Framework::flax, weights);
   return std::make_unique<TokenTransformer>(c, init);
@@ -103,6 +104,7 @@ constexpr const char* kSmallTnpDs[] = {
     R"({"d_model": 8, "dim_feedforward": 14, "nhead": 2, "num_layers": 2, "architecture": "tnp", "emb_depth": 2, "drop_y": 0.5, "score_context": true})",
     R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "architecture": "dl4bi", "emb_depth": 2, "min_std": 0.0})",
     R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "architecture": "dl4bi", "emb_depth": 2, "min_std": 0.05})",
+    R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "architecture": "tnp", "emb_depth": 2, "score_context": true, "likelihood": "student-t"})",
 };
 
 }  // namespace
@@ -116,6 +118,7 @@ ModelInfo tnp_d_info() {
       .small_forms = kSmallTnpDs,
       .sizes = kTnpDSizes,
       .authors = kTnpDAuthors,
+      .likelihoods = true,
   };
 }
 

@@ -29,6 +29,7 @@ TokenTransformerConfig read_config(ConfigReader& reader) {
         reader.size("head_hidden", "width of the predicting network's hidden layer; dim_feedforward if missing");
   c.loss_per_channel = true;
   c.std = {StdForm::Kind::half_log_variance, read_min_std(reader)};
+  c.likelihood = read_likelihood(reader);
   return c;
 }
 
@@ -109,6 +110,7 @@ constexpr PublishedSize kFastSizes[] = {
 constexpr const char* kSmallFull[] = {
     R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "embed_hidden": 10, "min_std": 0.0})",
     R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "embed_hidden": 10, "min_std": 0.05})",
+    R"({"d_model": 8, "dim_feedforward": 12, "nhead": 2, "num_layers": 2, "embed_hidden": 10, "min_std": 0.0, "likelihood": "beta"})",
 };
 
 constexpr const char* kSmallFast[] = {
@@ -127,6 +129,7 @@ ModelInfo tnp_kr_full_info() {
       .small_forms = kSmallFull,
       .sizes = kFullSizes,
       .authors = kFullAuthors,
+      .likelihoods = true,
   };
 }
 
@@ -139,6 +142,7 @@ ModelInfo tnp_kr_fast_info() {
       .small_forms = kSmallFast,
       .sizes = kFastSizes,
       .authors = kFastAuthors,
+      .likelihoods = true,
   };
 }
 

@@ -3,7 +3,6 @@
 #include "npzoo/models/blocks/chunks.h"
 #include "npzoo/models/blocks/drop_values.h"
 #include "npzoo/models/conditional/encoders.h"
-#include "npzoo/models/predictions/independent.h"
 
 namespace npzoo {
 
@@ -67,11 +66,12 @@ void TokenModel::visit(ModuleVisitor& visitor) {
 }
 
 TokenTransformer::TokenTransformer(const TokenTransformerConfig& config, Initializer& init)
-    : TokenModel(config, init), predictor({config.transformer.width, config.head_hidden, 2 * config.dim_y}, init) {}
+    : TokenModel(config, init),
+      predictor({config.transformer.width, config.head_hidden, config.likelihood.outputs(config.dim_y)}, init) {}
 
 std::unique_ptr<Prediction> TokenTransformer::do_query(const ContextState& state, const Tensor& xt) const {
-  const Tensor raw = encode_targets(state, xt, predictor);                 // (B, Nt, 2 Dy)
-  return std::make_unique<Independent>(gaussian_head(raw, config().std));  // (B, Nt, Dy)
+  const Tensor raw = encode_targets(state, xt, predictor);     // (B, Nt, 2 Dy)
+  return output_head(raw, config().std, config().likelihood);  // (B, Nt, Dy)
 }
 
 Tensor TokenTransformer::loss(const Task& task, Draws& draws) const {
@@ -88,12 +88,12 @@ Tensor TokenTransformer::loss_of_all_points(const Task& task, Draws& draws) cons
                 wanted = clear_padding({task.xt, task.yt, task.target_lengths});
   const PrefixMask mask = PrefixMask::lengths(task.lengths);
   const Tensor unknown = Tensor::zeros(wanted.yc.shape(), wanted.yc.dtype(), wanted.yc.device());
-  const Tensor context = embedder(concat({seen.xc, seen.yc}, -1));                 // (B, Nc, E)
-  const Tensor targets = embedder(concat({wanted.xc, unknown}, -1));               // (B, Nt, E)
-  const auto encoded = encoder.encode(context, mask);                              // per layer (B, Nc, E)
-  const Tensor all = encoder.query(encoded, concat({context, targets}, 1), mask);  // (B, Nc + Nt, E)
-  const Independent prediction(gaussian_head(predictor(all), config().std));       // (B, Nc + Nt, Dy)
-  return nll(prediction, concat({given.yc, wanted.yc}, 1), context_and_targets(task).weights);
+  const Tensor context = embedder(concat({seen.xc, seen.yc}, -1));                         // (B, Nc, E)
+  const Tensor targets = embedder(concat({wanted.xc, unknown}, -1));                       // (B, Nt, E)
+  const auto encoded = encoder.encode(context, mask);                                      // per layer (B, Nc, E)
+  const Tensor all = encoder.query(encoded, concat({context, targets}, 1), mask);          // (B, Nc + Nt, E)
+  const auto prediction = output_head(predictor(all), config().std, config().likelihood);  // (B, Nc + Nt, Dy)
+  return nll(*prediction, concat({given.yc, wanted.yc}, 1), context_and_targets(task).weights);
 }
 
 void TokenTransformer::visit(ModuleVisitor& visitor) {

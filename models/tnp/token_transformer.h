@@ -2,6 +2,7 @@
 
 #include "npzoo/models/blocks/mlp.h"
 #include "npzoo/models/blocks/transformer.h"
+#include "npzoo/models/likelihoods/output_head.h"
 #include "npzoo/models/model.h"
 
 namespace npzoo {
@@ -12,6 +13,7 @@ struct TokenTransformerConfig {
   TransformerConfig transformer;
   std::int64_t head_hidden = 128;
   StdForm std;
+  Likelihood likelihood{};
   bool loss_per_channel = false;
   double drop_y = 0;           // see drop_values
   bool score_context = false;  // the loss is of the context's points as well
@@ -67,7 +69,8 @@ class TokenTransformer : public TokenModel {
   std::unique_ptr<Prediction> do_query(const ContextState& state, const Tensor& xt) const override;
   Tensor loss(const Task& task, Draws& draws) const override;
   void visit(ModuleVisitor& visitor) override;
-  std::optional<double> std_floor() const override { return config().std.least(); }
+  std::optional<double> std_floor() const override { return floor_of(config().likelihood, config().std.least()); }
+  Likelihood likelihood() const override { return config().likelihood; }
 
   Mlp predictor;
 

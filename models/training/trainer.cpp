@@ -85,6 +85,12 @@ double Trainer::learning_rate() const {
   return npzoo::learning_rate(t.schedule, t.optimiser.lr, steps_done_, t.steps);
 }
 
+Task Trainer::batch(std::int64_t step) const {
+  Task task = tasks_->task(static_cast<std::uint64_t>(step));
+  check_support(model_->likelihood(), task);
+  return task;
+}
+
 const Task& Trainer::next_batch() {
   if (!next_) next_ = batch(steps_done_);
   return *next_;

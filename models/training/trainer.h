@@ -72,7 +72,7 @@ class Trainer {
   Draws draws() const { return {run_.seed, Purpose::training, static_cast<std::uint64_t>(steps_done_)}; }
   /// Returns batch number `steps_done_`.
   const Task& next_batch();
-  Task batch(std::int64_t step) const { return tasks_->task(static_cast<std::uint64_t>(step)); }
+  Task batch(std::int64_t step) const;
   double make_step(std::optional<Task>& after);
   void check_finite(const char* what, double value) const;
   SourceOptions validation_tasks() const;

@@ -57,6 +57,7 @@ void check_no_padding(const Task& task) {
 
 PredictedBatch predict(const Model& model, const Task& task, std::int64_t index, const EvaluationOptions& options) {
   check_no_padding(task);
+  check_support(model.likelihood(), task);
   const NoGrad off;
   Draws draws(options.seed, Purpose::evaluation, static_cast<std::uint64_t>(index));
   auto state = model.condition({task.xc, task.yc, task.lengths}, draws, kSamples);

@@ -31,6 +31,9 @@ Tensor abs(const Tensor& x);
 /// log Φ(x) of the normal distribution function. Keeps its digits however far below 0 x is; above 0, to a rounding
 /// of 1.
 Tensor log_normal_cdf(const Tensor& x);
+/// Binet's function, the remainder of Stirling's formula: log Γ(x) − (x − ½) log x + x − ½ log 2π, for x above 0, to a
+/// few roundings of 1. It is small for large x, where differences of log Γ(x) would lose all digits. NaN below 0.
+Tensor binet(const Tensor& x);
 
 /// scale · x + shift. Saves nothing.
 Tensor affine(const Tensor& x, double scale, double shift);

@@ -1,4 +1,5 @@
 #include "npzoo/engine/cpu/normal_distribution.h"
+#include "npzoo/ops/elementwise/binet_series.h"
 #include "npzoo/ops/elementwise/gelu_tanh.h"
 #include "npzoo/ops/elementwise/kernels.h"
 #include "npzoo/ops/elementwise/normal_tail.h"

@@ -1,5 +1,6 @@
 #include "npzoo/engine/cuda/normal_distribution.h"
 #include "npzoo/engine/cuda/pack.h"
+#include "npzoo/ops/elementwise/binet_series.h"
 #include "npzoo/ops/elementwise/gelu_tanh.h"
 #include "npzoo/ops/elementwise/kernels.h"
 #include "npzoo/ops/elementwise/normal_tail.h"

@@ -22,11 +22,13 @@ void elementwise_gradcheck_cases(GradcheckCases& cases) {
                                      {"sqrt", sqrt, true},
                                      {"reciprocal", reciprocal, true},
                                      {"abs", abs, false},
-                                     {"log_normal_cdf", log_normal_cdf, false}};
+                                     {"log_normal_cdf", log_normal_cdf, false},
+                                     {"binet", binet, true}};
   for (const Function& f : kFunctions)
     for (std::int64_t n : {0, 1, 33, 129})
       cases.add(f.name, {f.positive_only ? cases.uniform({3, n}, 0.3, 3) : cases.normal({3, n}, 2)},
                 [f](const std::vector<Tensor>& in) { return f.apply(in[0]); });
+  cases.add("binet", {cases.uniform({129}, 3, 40)}, [](const std::vector<Tensor>& in) { return binet(in[0]); });
   cases.add("affine", {cases.normal({2, 33})}, [](const std::vector<Tensor>& in) { return affine(in[0], -1.5, 0.25); });
   cases.add("clamp", {cases.normal({2, 33})}, [](const std::vector<Tensor>& in) { return clamp(in[0], -0.7, 0.9); });
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "npzoo/datasets/normal_distribution.h"
 #include "npzoo/datasets/protocol.h"
 #include "npzoo/engine/memory.h"
 #include "npzoo/models/blocks/chunks.h"
@@ -35,6 +36,17 @@ inline Tensor random_events(const Shape& shape, std::int64_t marks, std::uint64_
   return y.to(default_device());
 }
 
+/// Numbers z as values that the likelihood of a model supports: quantiles of the probabilities of z.
+inline Tensor supported_values(const Model& model, const Tensor& z) {
+  const Likelihood likelihood = model.likelihood();
+  if (likelihood.gaussian()) return z;
+  const std::vector<double> ones(static_cast<std::size_t>(likelihood.parameters()), 1.0);
+  Tensor y = z.to(Device::cpu).to(DType::float64).clone();
+  for (double& value : y.values<double>())
+    value = likelihood.distribution->quantile(ones, std::clamp(normal_probability(value), 0.01, 0.99));
+  return y.to(z.dtype()).to(z.device());
+}
+
 inline Task random_task(const Model& model, const TaskSize& size, DType dtype = DType::float64) {
   if (const auto* events = dynamic_cast<const EventModel*>(&model)) {
     const auto numbers = [&](std::int64_t count) { return Tensor::zeros({size.batch, count, 1}, dtype); };
@@ -47,9 +59,9 @@ inline Task random_task(const Model& model, const TaskSize& size, DType dtype = 
     return normal<double>({size.batch, count, width}, seed).to(dtype);
   };
   return {nearest_places(model, points(size.nc, model.dim_x(), 11)),
-          points(size.nc, model.dim_y(), 12),
+          supported_values(model, points(size.nc, model.dim_y(), 12)),
           nearest_places(model, points(size.nt, model.dim_x(), 13)),
-          points(size.nt, model.dim_y(), 14),
+          supported_values(model, points(size.nt, model.dim_y(), 14)),
           {}};
 }
 

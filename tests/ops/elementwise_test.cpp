@@ -1,5 +1,9 @@
 #include "npzoo/ops/elementwise/elementwise.h"
 
+#include "npzoo/datasets/boost_math.h"  // before Boost.Math
+
+#include <boost/math/special_functions/digamma.hpp>
+#include <boost/math/special_functions/gamma.hpp>
 #include <numbers>
 
 #include "tests/ops/gradcheck_all.h"
@@ -90,6 +94,22 @@ TEST_CASE_TEMPLATE("elementwise: functions of one tensor", T, float, double) {
       }
       CHECK(wrong == 0);
     }
+}
+
+TEST_CASE_TEMPLATE("elementwise: binet gives log Γ and digamma", T, float, double) {
+  constexpr double kHalfLogTwoPi = 0.91893853320467274178;
+  for (const double x : {1e-6, 0.01, 0.3, 1.0, 1.4616321449683623, 2.0, 5.5, 7.9999, 8.0, 30.0, 1e3, 1e5, 1e9}) {
+    CAPTURE(x);
+    const double given = static_cast<T>(x);  // as stored
+    const std::vector<double> found = at(binet, given, dtype_of<T>());
+    const double exact = boost::math::lgamma(given) - (given - 0.5) * std::log(given) + given - kHalfLogTwoPi,
+                 slope = boost::math::digamma(given) - std::log(given) + 0.5 / given;
+    const double loss = 1e-15 * boost::math::lgamma(given + 2);  // of the reference, for large x
+    CHECK(std::abs(found[0] - exact) <= 32 * std::numeric_limits<T>::epsilon() + loss);
+    CHECK(std::abs(found[1] - slope) <= 32 * std::numeric_limits<T>::epsilon() * std::max(1.0, 1 / given));
+  }
+  CHECK(std::isnan(binet(Tensor::full({1}, -1, dtype_of<T>())).item()));
+  CHECK(binet(Tensor::full({1}, 1e30, dtype_of<T>())).item() == doctest::Approx(0));
 }
 
 TEST_CASE_TEMPLATE("elementwise: functions of two tensors, broadcast", T, float, double) {

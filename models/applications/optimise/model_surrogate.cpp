@@ -13,6 +13,7 @@ namespace npzoo {
 
 Belief belief_of(const Marginals& marginals) {
   const Marginals m = on_host(marginals);
+  check_gaussian(m, "optimise");
   check(m.scale == Scale::linear && m.labels == 0, "[optimise] the model does not predict values of functions");
   const auto doubles = [](const Tensor& t) {
     return t.defined() ? std::vector<double>(t.values<double>().begin(), t.values<double>().end())

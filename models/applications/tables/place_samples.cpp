@@ -1,5 +1,6 @@
 #include "npzoo/models/applications/tables/place_samples.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -23,6 +24,20 @@ std::uint64_t mixed(std::uint64_t hash, std::span<const double> numbers) {
   return hash;
 }
 
+/// Draws values of other families than Gaussians, by inversion.
+void draw_distributed(const Marginals& marginals, std::int64_t task, std::int64_t target, Random& random,
+                      std::int64_t count, std::vector<double>& values) {
+  const Shape& shape = marginals.parameters.shape();  // (P, B, Nt, Dy)
+  const auto all = static_cast<std::size_t>(shape[1] * shape[2] * shape[3]);
+  std::vector<double> own(static_cast<std::size_t>(shape[0]));
+  for (std::int64_t c = 0; c < shape[3]; ++c) {
+    const auto at = static_cast<std::size_t>((task * shape[2] + target) * shape[3] + c);
+    for (std::size_t k = 0; k < own.size(); ++k) own[k] = marginals.parameters.values<double>()[k * all + at];
+    for (std::int64_t s = 0; s < count; ++s)
+      values.push_back(marginals.distribution->quantile(own, std::max(random.uniform(), 0x1p-54)));
+  }
+}
+
 }  // namespace
 
 PlaceSamples::PlaceSamples(std::uint64_t seed, std::span<const double> x, std::span<const double> y)
@@ -37,6 +52,7 @@ Random PlaceSamples::stream(std::span<const double> place) const {
 void PlaceSamples::draw(const Marginals& marginals, std::int64_t task, std::int64_t target,
                         std::span<const double> place, std::int64_t count, std::vector<double>& values) const {
   Random random = stream(place);
+  if (marginals.distribution) return draw_distributed(marginals, task, target, random, count, values);
   const Shape& shape = marginals.mean.shape();  // (K, B, Nt, Dy)
   const auto components = static_cast<std::size_t>(shape[0]), width = static_cast<std::size_t>(shape[3]),
              all = static_cast<std::size_t>(shape[1] * shape[2]),

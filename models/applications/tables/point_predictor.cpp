@@ -5,6 +5,7 @@
 #include "npzoo/datasets/tables/points.h"
 #include "npzoo/engine/cancellation.h"
 #include "npzoo/models/applications/application_call.h"
+#include "npzoo/models/applications/tables/likelihood_units.h"
 #include "npzoo/models/registry.h"
 
 namespace npzoo {
@@ -14,8 +15,9 @@ namespace {
 Standardisation units_of(const TrainedModel& trained, std::span<const double> x, std::span<const double> y,
                          const PointOptions& options) {
   const TrainingRange range = trained.checkpoint.run.protocol.data->training_range();
-  return options.standardise ? standardise_by_context(x, y, options.x_names, options.y_names, range)
-                             : leave_as_is(options.x_names.size(), options.y_names.size(), range);
+  return units_of_likelihood(options.standardise ? standardise_by_context(x, y, options.x_names, options.y_names, range)
+                                                 : leave_as_is(options.x_names.size(), options.y_names.size(), range),
+                             trained.model->likelihood());
 }
 
 void check_points(const Model& model, std::span<const double> x, std::span<const double> y) {
@@ -61,6 +63,7 @@ PointPredictor::~PointPredictor() = default;
 void PointPredictor::observe(std::span<const double> x, std::span<const double> y) {
   return call_application(options_.stop, &model_, [&] {
     check_points(model_, x, y);
+    check_observed(y, options_.y_names, model_.likelihood());
     const NumericalEventScope events;
     const Standardisation& units = report_.units;
     const Context more{to_points(units.map_inputs(x), options_.x_names.size()),

@@ -46,6 +46,7 @@ double log_of_mean(std::span<const double> logs, std::span<const double> weights
 /// Returns marginals on the linear scale plus independent errors of these variances (B, Nt, Dy).
 Marginals widened(Marginals m, const Tensor& added) {
   if (!added.defined()) return m;
+  check_gaussian(m, "added_variance");
   const auto from = std::as_const(m.std).values<double>(), more = added.values<double>();
   Tensor std = Tensor::empty(m.std.shape(), DType::float64, Device::cpu);
   const auto to = std.values<double>();
@@ -120,6 +121,7 @@ void SeriesFigures::append_scores(std::int64_t b, std::span<const double> truth,
 
 void SeriesFigures::append_transformed(std::int64_t b, std::int64_t count, std::span<const ValueTransform> transforms,
                                        SeriesPrediction& out) const {
+  check_gaussian(marginals_, "transform");
   const std::int64_t dim_y = moments_.mean.dim(2), first = b * moments_.mean.dim(1) * dim_y;
   const auto at = [](const Tensor& t, std::int64_t i) { return t.values<double>()[static_cast<std::size_t>(i)]; };
   for (std::int64_t i = first; i < first + count * dim_y; ++i) {

@@ -13,6 +13,7 @@
 #include "npzoo/engine/parallel.h"
 #include "npzoo/engine/tape.h"
 #include "npzoo/models/applications/application_call.h"
+#include "npzoo/models/applications/tables/likelihood_units.h"
 #include "npzoo/models/applications/tables/series_figures.h"
 #include "npzoo/models/predictions/independent.h"
 #include "npzoo/models/share_work.h"
@@ -78,6 +79,7 @@ void SeriesPredictor::check_sizes(const Series& s) const {
         dim_y);
   check(std::ssize(s.targets) % dim_x == 0, "[series] {} numbers of targets found, expected {} for each",
         s.targets.size(), dim_x);
+  check_observed(s.y, s.value_names, model_.likelihood());
   const std::int64_t known = std::ssize(s.targets) / dim_x * dim_y;
   check(s.transforms.empty() || std::ssize(s.transforms) == dim_y, "[series] {} transforms found, expected {}",
         s.transforms.size(), dim_y);
@@ -89,10 +91,10 @@ void SeriesPredictor::check_sizes(const Series& s) const {
 
 Standardisation SeriesPredictor::units_of(const Series& s) const {
   if (!options_.standardise) return leave_as_is(options_.x_names.size(), s.value_names.size(), range_);
-  if (s.usual && points(s) < 2) return *s.usual;
+  if (s.usual && points(s) < 2) return units_of_likelihood(*s.usual, model_.likelihood());
   Standardisation units = standardise_by_context(s.x, s.y, options_.x_names, s.value_names, range_);
   keep_proportions(units, s.ratio);
-  return units;
+  return units_of_likelihood(std::move(units), model_.likelihood());
 }
 
 /// Whether the prediction of a target may depend on the others, so that targets may be neither added nor postponed.
