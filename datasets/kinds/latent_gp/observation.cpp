@@ -6,7 +6,9 @@
 namespace npzoo {
 
 std::vector<double> Observation::parameters(double f) const {
-  const double value = f + offset;
+  // Beyond these, counts and odds leave the range of float32.
+  constexpr double kMost = 20;
+  const double value = distribution == &student_t_distribution() ? f + offset : std::clamp(f + offset, -kMost, kMost);
   std::vector<double> all = before;
   if (classes == 0) {
     all.push_back(value);
@@ -27,23 +29,27 @@ double Observation::draw(double f, double level) const {
 }
 
 Observation read_observation(TomlReader& data) {
-  constexpr NumberRule kInside{[](double x) { return 0 < x && x < 1; }, "a number between 0 and 1"};
+  constexpr NumberRule kInside{[](double x) { return 1e-6 <= x && x <= 1 - 1e-6; }, "a number between 0 and 1"};
+  constexpr NumberRule kOffset{[](double x) { return std::abs(x) <= 20; }, "a number from -20 to 20"};
+  constexpr NumberRule kScale{[](double x) { return 1e-6 <= x && x <= 3; }, "a number from 1e-6 to 3"};
+  constexpr NumberRule kDegrees{[](double x) { return 1 <= x && x <= 1e6; }, "a number from 1 to 1e6"};
+  constexpr NumberRule kShape{[](double x) { return 1e-3 <= x && x <= 1e6; }, "a number from 0.001 to 1e6"};
   std::vector<std::string_view> names;
   for (const Distribution* d : distributions()) names.push_back(d->name());
   const std::string name = data.choice("observed", "distribution of the values given the function", names);
   Observation o;
   o.distribution = find_distribution(name);
-  o.offset = data.number("offset", "added to the function", kFinite);
+  o.offset = data.number("offset", "added to the function", kOffset);
   if (name.starts_with("zero-inflated")) {
     const double zeros = data.number("zeros", "probability of an additional zero", kInside);
     o.before = {std::log(zeros / (1 - zeros))};
   }
   if (name == "student-t" || name.ends_with("log-normal"))
-    o.behind.push_back(data.number("scale", "scale of the values around the function", kPositive));
-  if (name == "student-t") o.behind.push_back(data.number("degrees", "degrees of freedom", kPositive));
-  if (name == "beta") o.behind.push_back(std::log(data.number("precision", "sum of both shape parameters", kPositive)));
+    o.behind.push_back(data.number("scale", "scale of the values around the function", kScale));
+  if (name == "student-t") o.behind.push_back(data.number("degrees", "degrees of freedom", kDegrees));
+  if (name == "beta") o.behind.push_back(std::log(data.number("precision", "sum of both shape parameters", kShape)));
   if (name.ends_with("negative-binomial"))
-    o.behind.push_back(std::log(data.number("size", "the variance is mean + mean² / size", kPositive)));
+    o.behind.push_back(std::log(data.number("size", "the variance is mean + mean² / size", kShape)));
   if (name == "categorical") o.classes = data.integer("classes", "number of classes", 2, 1024);
   return o;
 }

@@ -21,9 +21,11 @@ inline void check_observed(std::span<const double> y, std::span<const std::strin
   if (likelihood.gaussian()) return;
   const auto count = static_cast<std::size_t>(likelihood.parameters());
   for (std::size_t i = 0; i < y.size(); ++i)
-    check(likelihood.distribution->supports(count, y[i]),
-          "[predict] value {} of column '{}' found, expected {}, as the model's likelihood {} needs", y[i],
-          names[i % names.size()], likelihood.distribution->support(count), likelihood.distribution->name());
+    check(
+        likelihood.distribution->supports(count, y[i]),
+        "[predict] value {} of column '{}' at observed point {} found, expected {}, as the model's likelihood {} needs",
+        y[i], names[i % names.size()], i / names.size() + 1, likelihood.distribution->support(count),
+        likelihood.distribution->name());
 }
 
 }  // namespace npzoo
