@@ -53,7 +53,7 @@ std::vector<DistributionCase> distribution_cases() {
 }
 
 template <class F>
-double integral(const F& f, double low, double high) {
+double integral_between(const F& f, double low, double high) {
   return boost::math::quadrature::gauss_kronrod<double, 31>::integrate(f, low, high, 12, 1e-11);
 }
 
@@ -65,17 +65,17 @@ std::pair<double, double> range_of(const DistributionCase& c) {
 }
 
 /// E f(Y).
-double expectation(const DistributionCase& c, const std::function<double(double)>& f) {
+double expected_value(const DistributionCase& c, const std::function<double(double)>& f) {
   const Distribution& d = *c.distribution;
   const auto term = [&](double y) { return f(y) * std::exp(d.log_density(c.p, y)); };
-  if (!c.whole) return c.atom * f(0) + integral(term, range_of(c).first, range_of(c).second);
+  if (!c.whole) return c.atom * f(0) + integral_between(term, range_of(c).first, range_of(c).second);
   double sum = 0;
   for (double y = 0; y < 6000; ++y)
     if (d.supports(c.p.size(), y)) sum += term(y);
   return sum;
 }
 
-std::vector<double> levels() { return {1e-6, 0.01, 0.2, 0.5, 0.7, 0.95, 0.999999}; }
+std::vector<double> quantile_levels() { return {1e-6, 0.01, 0.2, 0.5, 0.7, 0.95, 0.999999}; }
 
 }  // namespace
 
@@ -85,17 +85,18 @@ TEST_CASE("[distributions] densities add up to one, and agree with moments and d
     CAPTURE(std::string(d.name()));
     CAPTURE(c.p);
     const ValueMoments m = d.moments(c.p);
-    CHECK(expectation(c, [](double) { return 1.0; }) == doctest::Approx(1).epsilon(1e-9));
-    CHECK(expectation(c, [](double y) { return y; }) == doctest::Approx(m.mean).epsilon(1e-8));
-    const double square = expectation(c, [&](double y) { return (y - m.mean) * (y - m.mean); });
+    CHECK(expected_value(c, [](double) { return 1.0; }) == doctest::Approx(1).epsilon(1e-9));
+    CHECK(expected_value(c, [](double y) { return y; }) == doctest::Approx(m.mean).epsilon(1e-8));
+    const double square = expected_value(c, [&](double y) { return (y - m.mean) * (y - m.mean); });
     CHECK(std::sqrt(square) == doctest::Approx(m.std).epsilon(1e-5));
-    for (const double level : levels()) {
+    for (const double level : quantile_levels()) {
       const double y = d.quantile(c.p, level);
       CAPTURE(level);
       CHECK((d.supports(c.p.size(), y) || y == 0));
-      const double left = c.whole ? expectation(c, [&](double at) { return at <= y ? 1.0 : 0.0; })
-                                  : c.atom + integral([&](double at) { return std::exp(d.log_density(c.p, at)); },
-                                                      range_of(c).first, y);
+      const double left = c.whole
+                              ? expected_value(c, [&](double at) { return at <= y ? 1.0 : 0.0; })
+                              : c.atom + integral_between([&](double at) { return std::exp(d.log_density(c.p, at)); },
+                                                          range_of(c).first, y);
       CHECK(d.cdf(c.p, y) == doctest::Approx(left).epsilon(1e-8));
       CHECK(d.cdf(c.p, y) >= level * (1 - 1e-9));  // the least such value
       CHECK(d.below(c.p, y) <= level * (1 + 1e-9));
@@ -107,7 +108,7 @@ TEST_CASE("[distributions] quantiles and probabilities are those of closed forms
   const auto compare = [](const Distribution& d, const std::vector<double>& p, const auto& closed, bool whole) {
     CAPTURE(std::string(d.name()));
     CAPTURE(p);
-    for (const double level : levels()) {
+    for (const double level : quantile_levels()) {
       const double y = d.quantile(p, level);
       double expected = boost::math::quantile(closed, level);
       if (whole) {  // Boost rounds outwards
@@ -146,8 +147,8 @@ TEST_CASE("[distributions] the ranked probability score is the integral of squar
         for (double k = 0; k < 6000; ++k) expected += std::pow(d.cdf(c.p, k) - (y <= k ? 1 : 0), 2);
       } else {
         const auto [low, high] = range_of(c);
-        expected = integral([&](double x) { return std::pow(d.cdf(c.p, x), 2); }, low, y) +
-                   integral([&](double x) { return std::pow(1 - d.cdf(c.p, x), 2); }, y, high);
+        expected = integral_between([&](double x) { return std::pow(d.cdf(c.p, x), 2); }, low, y) +
+                   integral_between([&](double x) { return std::pow(1 - d.cdf(c.p, x), 2); }, y, high);
       }
       CHECK(d.crps(c.p, y) == doctest::Approx(expected).epsilon(1e-7));
     }

@@ -18,19 +18,19 @@ using namespace npzoo::testing;
 
 namespace {
 
-constexpr StdForm kForm{StdForm::Kind::softplus, 0.01};
+constexpr StdForm kHeadForm{StdForm::Kind::softplus, 0.01};
 
 Likelihood likelihood_of(const Distribution& d) { return {&d, d.parameters() == 0 ? 3 : 0}; }
 
 /// Values (2, 4, 2) of the distribution with these parameters.
-Tensor values_of(const Distribution& d, std::size_t count) {
+Tensor supported_quantiles(const Distribution& d, std::size_t count) {
   std::vector<double> p(count, 0.5);
   Tensor y = Tensor::empty({2, 4, 2}, DType::float64, Device::cpu);
   for (std::size_t i = 0; i < 16; ++i) y.values<double>()[i] = d.quantile(p, (static_cast<double>(i) + 0.5) / 16);
   return y.to(default_device());
 }
 
-std::vector<double> doubles_of(const Tensor& x) {
+std::vector<double> all_doubles(const Tensor& x) {
   const Tensor here = x.to(Device::cpu).to(DType::float64);
   return {here.values<double>().begin(), here.values<double>().end()};
 }
@@ -42,21 +42,21 @@ TEST_CASE("likelihood: recorded densities are those of the distributions, and th
     CAPTURE(std::string(d->name()));
     const Likelihood likelihood = likelihood_of(*d);
     const Tensor raw = normal<double>({2, 4, likelihood.outputs(2)}, 5);
-    const Tensor y = values_of(*d, static_cast<std::size_t>(likelihood.parameters()));
-    const auto prediction = output_head(raw, kForm, likelihood);
-    const std::vector<double> recorded = doubles_of(prediction->log_likelihood(y)),
-                              exact = doubles_of(log_likelihood(prediction->marginals(), y));
+    const Tensor y = supported_quantiles(*d, static_cast<std::size_t>(likelihood.parameters()));
+    const auto prediction = output_head(raw, kHeadForm, likelihood);
+    const std::vector<double> recorded = all_doubles(prediction->log_likelihood(y)),
+                              exact = all_doubles(log_likelihood(prediction->marginals(), y));
     double joint = 0;
     for (std::size_t i = 0; i < 8; ++i) {
       CHECK(recorded[i] == doctest::Approx(exact[i]).epsilon(1e-10));
       if (i < 4) joint += exact[i];
     }
-    CHECK(doubles_of(prediction->joint_log_likelihood(y))[0] == doctest::Approx(joint).epsilon(1e-12));
-    const auto loss = [&](const std::vector<Tensor>& in) { return nll(*output_head(in[0], kForm, likelihood), y); };
+    CHECK(all_doubles(prediction->joint_log_likelihood(y))[0] == doctest::Approx(joint).epsilon(1e-12));
+    const auto loss = [&](const std::vector<Tensor>& in) { return nll(*output_head(in[0], kHeadForm, likelihood), y); };
     CHECK(gradcheck(loss, {raw}).max_error <= 1e-6);
     // Float32 keeps most digits.
-    const auto rounded = output_head(raw.to(DType::float32), kForm, likelihood);
-    const std::vector<double> single = doubles_of(rounded->log_likelihood(y.to(DType::float32)));
+    const auto rounded = output_head(raw.to(DType::float32), kHeadForm, likelihood);
+    const std::vector<double> single = all_doubles(rounded->log_likelihood(y.to(DType::float32)));
     for (std::size_t i = 0; i < 8; ++i) CHECK(std::abs(single[i] - exact[i]) <= 2e-4 * (1 + std::abs(exact[i])));
   }
 }
@@ -72,7 +72,9 @@ TEST_CASE("likelihood: large counts and extreme outputs have finite densities an
       for (const double value : {0.0, most}) {  // 0 is padding, in the support or not
         const Tensor raw = Tensor::full({1, 1, likelihood.outputs(1)}, size, DType::float32);
         const Tensor y = Tensor::full({1, 1, 1}, value, DType::float32);
-        const auto loss = [&](const std::vector<Tensor>& in) { return nll(*output_head(in[0], kForm, likelihood), y); };
+        const auto loss = [&](const std::vector<Tensor>& in) {
+          return nll(*output_head(in[0], kHeadForm, likelihood), y);
+        };
         for (const Tensor& result : with_gradients(loss, {raw})) CHECK(all_finite(result));
       }
   }
@@ -83,8 +85,8 @@ TEST_CASE("likelihood: marginals, samples and central intervals agree with the d
     CAPTURE(std::string(d->name()));
     const Likelihood likelihood = likelihood_of(*d);
     const Tensor raw = normal<double>({2, 4, likelihood.outputs(2)}, 8, 0.5);
-    const Tensor y = values_of(*d, static_cast<std::size_t>(likelihood.parameters()));
-    const auto prediction = output_head(raw, kForm, likelihood);
+    const Tensor y = supported_quantiles(*d, static_cast<std::size_t>(likelihood.parameters()));
+    const auto prediction = output_head(raw, kHeadForm, likelihood);
     const Marginals m = on_host(prediction->marginals());
     REQUIRE(m.distribution == d);
     REQUIRE(m.mean.shape() == Shape{1, 2, 4, 2});
@@ -93,7 +95,7 @@ TEST_CASE("likelihood: marginals, samples and central intervals agree with the d
     const Moments both = moments(m);
     constexpr std::int64_t kSamples = 4000;
     Draws draws(3, Purpose::evaluation, 0);
-    const std::vector<double> samples = doubles_of(prediction->sample(kSamples, draws)), values = doubles_of(y);
+    const std::vector<double> samples = all_doubles(prediction->sample(kSamples, draws)), values = all_doubles(y);
     REQUIRE(samples.size() == 16 * kSamples);
     for (std::size_t i = 0; i < 16; ++i) {
       std::vector<double> p;
@@ -119,7 +121,7 @@ TEST_CASE("likelihood: marginals, samples and central intervals agree with the d
 namespace {
 
 /// Raw outputs that make simulated values most likely, by Adam.
-Tensor fitted(const Likelihood& likelihood, const Tensor& y) {
+Tensor most_likely_outputs(const Likelihood& likelihood, const Tensor& y) {
   Tensor raw = Tensor::full({1, 1, likelihood.outputs(1)}, 0.3, DType::float64);
   const auto count = static_cast<std::size_t>(raw.numel());
   std::vector<double> first(count), second(count);
@@ -129,10 +131,10 @@ Tensor fitted(const Likelihood& likelihood, const Tensor& y) {
     Tensor loss;
     {
       const Recording on(tape);
-      loss = nll(*output_head(broadcast_to(raw, {1, y.dim(1), raw.dim(2)}), kForm, likelihood), y);
+      loss = nll(*output_head(broadcast_to(raw, {1, y.dim(1), raw.dim(2)}), kHeadForm, likelihood), y);
     }
-    const std::vector<double> slope = doubles_of(tape.backward(loss).of(raw));
-    std::vector<double> next = doubles_of(raw);
+    const std::vector<double> slope = all_doubles(tape.backward(loss).of(raw));
+    std::vector<double> next = all_doubles(raw);
     for (std::size_t i = 0; i < count; ++i) {
       first[i] = 0.9 * first[i] + 0.1 * slope[i];
       second[i] = 0.99 * second[i] + 0.01 * slope[i] * slope[i];
@@ -172,17 +174,17 @@ TEST_CASE("likelihood: a fit to simulated counts, events and bounded values find
   for (const Simulated& s : all) {
     CAPTURE(std::string(s.distribution->name()));
     const Likelihood likelihood = likelihood_of(*s.distribution);
-    const Tensor raw = fitted(likelihood, simulated(*s.distribution, s.p, 4000, 1));
+    const Tensor raw = most_likely_outputs(likelihood, simulated(*s.distribution, s.p, 4000, 1));
     constexpr std::int64_t kOthers = 20'000;
     const Tensor others = simulated(*s.distribution, s.p, kOthers, 2);
-    const auto prediction = output_head(broadcast_to(raw, {1, kOthers, raw.dim(2)}), kForm, likelihood);
+    const auto prediction = output_head(broadcast_to(raw, {1, kOthers, raw.dim(2)}), kHeadForm, likelihood);
     const Marginals m = on_host(prediction->marginals());
     double truth = 0, found = 0;
-    for (const double y : doubles_of(others)) truth += s.distribution->log_density(s.p, y) / kOthers;
-    for (const double density : doubles_of(log_likelihood(m, others))) found += density / kOthers;
+    for (const double y : all_doubles(others)) truth += s.distribution->log_density(s.p, y) / kOthers;
+    for (const double density : all_doubles(log_likelihood(m, others))) found += density / kOthers;
     CHECK(truth - found <= 2e-3);  // the loss of 4000 values is about 1.5 / 4000
     MarginalFit fit;
-    const std::vector<double> masses = doubles_of(central_mass(m, others));
+    const std::vector<double> masses = all_doubles(central_mass(m, others));
     for (const double mass : masses) fit.add(0, mass);
     for (const int percent : {50, 80, 90, 95}) {
       CAPTURE(percent);
@@ -277,5 +279,5 @@ TEST_CASE("likelihood: evaluations refuse impossible values and score the others
   CHECK_FALSE(e.std_floor);
   CHECK(error_of([&] {
           evaluate(*model, *curves.data->source(options), {.batches = 3});
-        }).ends_with("expected a whole number from 0, as likelihood = \"poisson\" needs"));
+        }).ends_with("expected a whole number from 0, as likelihood = \"negative-binomial\" needs"));
 }
