@@ -14,7 +14,8 @@ struct LikelihoodFamily {
   /// Raw outputs → parameters of `distribution`, one tensor (…, Nt, Dy) each. Families with a scale take the model's
   /// form of standard deviations for it.
   std::vector<Tensor> (*link)(std::span<const Tensor> raw, const StdForm& form);
-  /// log p(y) of each value, (…, Nt, Dy). Finite for every y that the distribution does not support.
+  /// log p(y) of each value, (…, Nt, Dy). Finite for y = 0, which padding
+  /// holds, even if the distribution does not support it; other impossible values may give NaN.
   Tensor (*log_density)(std::span<const Tensor> p, const Tensor& y);
 };
 

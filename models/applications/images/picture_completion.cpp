@@ -133,7 +133,11 @@ void append(const std::vector<double>& from, std::vector<double>& to) { to.inser
 
 ImageModel model_of(const CompletionRequest& request) {
   const auto* weights = std::get_if<std::string>(&request.model);
-  return weights ? load_image_model(*weights) : std::get<ImageModel>(request.model);
+  ImageModel model = weights ? load_image_model(*weights) : std::get<ImageModel>(request.model);
+  const Likelihood likelihood = model.model->likelihood();
+  check(likelihood.gaussian(), "[complete] the model predicts by the likelihood {}, expected gaussian",
+        likelihood.gaussian() ? "" : likelihood.distribution->name());
+  return model;
 }
 
 std::string name_of_picture(const CompletionRequest& request) {
