@@ -27,7 +27,7 @@ std::shared_ptr<const TaskConfig> observed_by(const std::string& keys) {
 }  // namespace
 
 TEST_CASE("[latent_gp] values are of the support, and functions of the seed and the batch") {
-  for (const auto& [keys, name] :
+  for (const auto& row :
        {std::pair("observed = \"poisson\"\noffset = 1.0\n", "poisson"),
         std::pair("observed = \"negative-binomial\"\noffset = 1.0\nsize = 2.0\n", "negative-binomial"),
         std::pair("observed = \"bernoulli\"\noffset = 0.0\n", "bernoulli"),
@@ -36,8 +36,9 @@ TEST_CASE("[latent_gp] values are of the support, and functions of the seed and 
         std::pair("observed = \"log-normal\"\noffset = 0.0\nscale = 0.1\n", "log-normal"),
         std::pair("observed = \"categorical\"\noffset = 0.0\nclasses = 3\n", "categorical"),
         std::pair("observed = \"zero-inflated-poisson\"\noffset = 0.0\nzeros = 0.3\n", "zero-inflated-poisson")}) {
-    CAPTURE(std::string(name));
-    const auto data = observed_by(keys);
+    const std::string name = row.second;
+    CAPTURE(name);
+    const auto data = observed_by(row.first);
     const Distribution& d = *find_distribution(name);
     const std::size_t count = d.parameters() == 0 ? 3 : d.parameters();
     for (const DType dtype : {DType::float32, DType::float64}) {
