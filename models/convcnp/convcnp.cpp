@@ -158,7 +158,6 @@ constexpr const char* kSmallConvCnps[] = {
     R"({"architecture": "convgnp-conv", "conv_channels": 4, "conv_layers": 2, "conv_receptive_field": 3.0, "margin": 0.1, "grid_low": -3.5, "grid_high": 3.3, "points_per_unit": 2.0})",
     R"({"architecture": "convgnp-unet", "unet_channels": "3 4 3", "margin": 0.1, "grid_low": -3.5, "grid_high": 3.3, "points_per_unit": 2.0})",
     R"({"architecture": "on-grid", "width": 4, "kernel": 3, "density_kernel": 5, "blocks": 1, "head_hidden": 6, "min_std": 0.05, "grid_low": -2.5, "grid_high": 2.0, "grid_size": 19})",
-    R"({"architecture": "simple", "in_channels": 3, "out_channels": 4, "grid_low": -3.0, "grid_high": 3.0, "points_per_unit": 1.5, "likelihood": "bernoulli"})",
     R"({"architecture": "convgnp-conv", "conv_channels": 4, "conv_layers": 2, "conv_receptive_field": 3.0, "margin": 0.1, "grid_low": -3.5, "grid_high": 3.3, "points_per_unit": 2.0, "likelihood": "student-t"})",
 };
 
