@@ -13,7 +13,7 @@
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/words.h"
 #include "npzoo/models/registry.h"
-#include "npzoo/ops/reshape/reshape.h"
+#include "npzoo/ops/concat/concat.h"
 
 namespace npzoo {
 
