@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "npzoo/datasets/tables/table_reader.h"
+#include "npzoo/datasets/tables/text_parts.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/io/parse_number.h"
 #include "npzoo/engine/io/text.h"
@@ -47,10 +48,13 @@ bool may_be_kinds(const Table& table, std::size_t column) {
   });
 }
 
-/// False where some cells are numbers: the words among them may stand for values that are missing.
-bool all_words(const Table& table, std::size_t column) {
-  return std::ranges::none_of(table.labels(column).names,
-                              [](const std::string& cell) { return number_of(cell).has_value(); });
+/// False where a cell begins like a number, such as 3.2 mm, and where there are many words or none occurs twice: those
+/// may be values, names or remarks.
+bool are_kinds(const Table& table, std::size_t column) {
+  constexpr std::size_t kMostKinds = 8;
+  const std::vector<std::string> words = table.labels(column).names;
+  return words.size() <= kMostKinds && std::ssize(words) < table.rows() &&
+         std::ranges::all_of(words, [](const std::string& word) { return is_letter(word.front()); });
 }
 
 /// False for a number in a column that is not called as those of events are.
@@ -100,7 +104,7 @@ bool holds_events(const std::filesystem::path& path, const CellRules& rules) {
     const std::string& name = table.header()[i];
     const ColumnSummary& column = summaries[i];
     if (column.missing > 0 || (name == kMark && !may_be_kinds(table, i))) return false;
-    if (name == kSequence || name == kMark || (column.kind == ColumnSummary::Kind::text && all_words(table, i)))
+    if (name == kSequence || name == kMark || (column.kind == ColumnSummary::Kind::text && are_kinds(table, i)))
       ++others;
     else if (column.kind == ColumnSummary::Kind::time ? !column.clock : name == kTime)
       ++times;

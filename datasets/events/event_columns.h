@@ -24,8 +24,8 @@ struct EventColumns {
 EventColumns choose_event_columns(Table& table, const NamedEventColumns& named, const char* time_flag);
 
 /// Whether the rows of a table are events, beyond doubt: it has up to three columns; one is called time or holds dates,
-/// and all others are called sequence or mark, or hold words. No cell is missing, and marks are whole numbers or words.
-/// Mostly the first row decides. Throws Error as TableReader does.
+/// and all others are called sequence or mark, or hold up to eight words, of which one occurs twice. No cell is
+/// missing, and marks are whole numbers or words. Mostly the first row decides. Throws Error as TableReader does.
 bool holds_events(const std::filesystem::path& table, const CellRules& rules = {});
 
 }  // namespace npzoo

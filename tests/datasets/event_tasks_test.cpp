@@ -265,7 +265,9 @@ TEST_CASE("events: the columns of a table, and whether it holds events") {
   const auto holds = [&](const std::string& text) { return holds_events(event_file(directory, text)); };
   CHECK(holds("sequence,time,mark\n1,0.5,0\n1,0.7,1\n"));
   CHECK(holds("time\n0.5\n0.7\n"));
-  CHECK(holds("when,what\n2024-01-02,repair\n2024-01-05,failure\n"));
+  CHECK(holds("when,what\n2024-01-02,repair\n2024-01-05,failure\n2024-01-09,repair\n"));
+  CHECK_FALSE(holds("when,note\n2024-01-02,cold and wet\n2024-01-05,warm\n"));
+  CHECK_FALSE(holds("when,rain\n2024-01-02,3.2 mm\n2024-01-05,0 mm\n2024-01-06,0 mm\n"));
   CHECK_FALSE(holds("time,load\n1,0.5\n2,0.7\n"));
   CHECK_FALSE(holds("when,load\n2024-01-02,\n2024-01-03,4\n"));
   CHECK_FALSE(holds("time,mark\n1,2\n2,\n"));       // a gap to fill

@@ -255,7 +255,7 @@ void add_future_flags(Flags& flags, PredictCommand& c) {
   flags.toggle("--events", c.events,
                "the rows are events, such as purchases or failures: predict the next one of each sequence, by weights "
                "that need no training on the table. Needless for a table with the columns time and mark or sequence "
-               "alone, and for dates with at most a column of words");
+               "alone, and for dates with at most a column of few words");
   flags.text("--now", c.now,
              "for events: time until which no other event has happened, as the table writes times; the prediction is "
              "conditional on that");
