@@ -5,7 +5,8 @@
 // For each protocol: nats per event over up to 200 sequences of its test, every event but the first given all those
 // before it, times in the protocol's unit. The weights know the mean gap of the training and nothing else of the
 // protocol. A Poisson and a Hawkes process are fitted to the training, and each to the past of the sequence alone, anew
-// before each twentieth event. Also the true process, and weights trained under the protocol, where there are some.
+// before each twentieth event. Two kinds of processes are none that the weights were trained on. Also the true process,
+// and weights trained under the protocol, where there are some.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "npzoo/datasets/data_folder.h"
+#include "npzoo/datasets/events/draw.h"
 #include "npzoo/datasets/events/event_tasks.h"
 #include "npzoo/datasets/events/fit.h"
 #include "npzoo/datasets/protocol.h"
@@ -108,12 +110,99 @@ double by_own_past(const EventSequence& s, std::int64_t from, const Fit& fit) {
   return sum;
 }
 
-void score(const std::string& name, const TrainedModel& any) {
+/// Sequences to score, and what they came from.
+struct EventSet {
+  std::string name;
+  std::int64_t marks = 1;
+  std::vector<EventSequence> training{}, test{};
+  std::shared_ptr<const PointProcess> truth{};
+  std::optional<TrainedModel> trained{};
+};
+
+EventSet set_of(const std::string& name) {
   const Protocol protocol = load_protocol(name);
   const EventTasks& tasks = *protocol.data->as_events();
-  const std::int64_t marks = tasks.marks();
+  EventSet set{name, tasks.marks(), tasks.training_sequences(), tasks.shown(kSequences, 0), tasks.process()};
+  if (weights_named("thp-plus:" + name)) set.trained = load_model("thp-plus:" + name);
+  return set;
+}
+
+/// An excitation by each event before: how much there is after a time, and how much there is until then.
+struct Kernel {
+  double (*value)(double), (*integral)(double);
+};
+
+/// Self-exciting events of one kind with any kernel that falls; takes time quadratic in the events.
+class AnyHawkes final : public PointProcess {
+ public:
+  AnyHawkes(std::string name, double baseline, Kernel kernel)
+      : name_(std::move(name)), baseline_(baseline), kernel_(kernel) {}
+
+  std::string name() const override { return name_; }
+  double log_likelihood(const EventSequence& s, std::int64_t first) const override {
+    const double from = first == 0 ? 0 : s.times[static_cast<std::size_t>(first - 1)];
+    double sum = -baseline_ * (s.end - from);
+    for (const double time : s.times)
+      sum -= kernel_.integral(s.end - time) - kernel_.integral(std::max(from - time, 0.0));
+    for (auto i = static_cast<std::size_t>(first); i < s.times.size(); ++i) sum += std::log(at(s, i, s.times[i]));
+    return sum;
+  }
+  std::vector<double> intensities(const EventSequence& s, std::span<const double> times) const override {
+    std::vector<double> all;
+    for (const double time : times) {
+      const auto before = std::ranges::lower_bound(s.times, time) - s.times.begin();
+      all.push_back(at(s, static_cast<std::size_t>(before), time));
+    }
+    return all;
+  }
+  EventSequence draw(const SimulatedExtent& extent, Random& random) const override {
+    EventDrawing drawing(extent);
+    EventSequence past;
+    while (true) {
+      const double bound = at(past, past.times.size(), drawing.now());
+      if (!drawing.reach(drawing.now() + exponential(random) / bound)) break;
+      if (bound * random.uniform() >= at(past, past.times.size(), drawing.now())) continue;
+      past.times.push_back(drawing.now());
+      if (!drawing.add(0)) break;
+    }
+    return drawing.finish();
+  }
+
+ private:
+  double at(const EventSequence& s, std::size_t before, double time) const {
+    double sum = baseline_;
+    for (std::size_t i = 0; i < before; ++i) sum += kernel_.value(time - s.times[i]);
+    return sum;
+  }
+
+  std::string name_;
+  double baseline_;
+  Kernel kernel_;
+};
+
+/// Kinds of processes that the weights have not seen: after-shocks by Omori's law, with .7 of an event each, and an
+/// excitation that decays fast and slowly.
+std::vector<EventSet> unseen_kinds() {
+  const Kernel omori{[](double t) { return 0.7 * 0.8 * std::pow(1 + t / 0.1, -1.8) / 0.1; },
+                     [](double t) { return 0.7 * (1 - std::pow(1 + t / 0.1, -0.8)); }};
+  const Kernel two{[](double t) { return 0.35 * 20 * std::exp(-20 * t) + 0.35 * 0.2 * std::exp(-0.2 * t); },
+                   [](double t) { return 0.35 * -std::expm1(-20 * t) + 0.35 * -std::expm1(-0.2 * t); }};
+  std::vector<EventSet> sets;
+  for (const auto& [name, kernel] : {std::pair("unseen: Omori's law", omori), {"unseen: fast and slow decay", two}}) {
+    EventSet set{.name = name};
+    set.truth = std::make_shared<const AnyHawkes>(name, 0.3, kernel);
+    Random random(17);
+    for (std::int64_t i = 0; i < 80; ++i) set.training.push_back(set.truth->draw({.events = 128}, random));
+    for (std::int64_t i = 0; i < kSequences; ++i) set.test.push_back(set.truth->draw({.events = 128}, random));
+    sets.push_back(std::move(set));
+  }
+  return sets;
+}
+
+void score(EventSet set, const TrainedModel& any) {
+  const std::int64_t marks = set.marks;
   const bool knows = marks <= any.checkpoint.run.protocol.data->as_events()->marks();
-  std::vector<EventSequence> training = tasks.training_sequences();
+  std::vector<EventSequence>& training = set.training;
   const double unit = mean_gap(training);
   std::int64_t used = 0;
   std::size_t kept = 0;
@@ -121,24 +210,21 @@ void score(const std::string& name, const TrainedModel& any) {
   training.resize(kept);
   const auto poisson = Poisson::fitted(training, marks);
   const auto hawkes = fit_hawkes(training, marks).process;
-  const std::string trained_name = "thp-plus:" + name;
-  std::optional<TrainedModel> trained;
-  if (weights_named(trained_name)) trained = load_model(trained_name);
   const auto model = knows ? with_marks(any, marks) : nullptr;
 
   constexpr std::int64_t kPast = 20;  // events that processes are fitted to at least
   Coverage coverage;
   Sums zero, zero_late, by_poisson, by_hawkes, own_poisson, own_hawkes, truth, own_weights;
-  for (const EventSequence& whole : tasks.shown(kSequences, 0)) {
+  for (const EventSequence& whole : set.test) {
     if (whole.events() < 2) continue;
     const EventSequence s = part(whole, 0, std::min<std::int64_t>(whole.events(), 400));
     const std::int64_t n = s.events();
     by_poisson.add(poisson->log_likelihood(s, 1), n - 1);
     by_hawkes.add(hawkes->log_likelihood(s, 1), n - 1);
-    if (tasks.process()) truth.add(tasks.process()->log_likelihood(s, 1), n - 1);
-    if (trained) {
+    if (set.truth) truth.add(set.truth->log_likelihood(s, 1), n - 1);
+    if (set.trained) {
       double sum = 0;
-      for (const double x : event_log_likelihoods(*trained->model, s)) sum += std::isnan(x) ? 0 : x;
+      for (const double x : event_log_likelihoods(*set.trained->model, s)) sum += std::isnan(x) ? 0 : x;
       own_weights.add(sum, n - 1);
     }
     if (model) {
@@ -154,7 +240,7 @@ void score(const std::string& name, const TrainedModel& any) {
         by_own_past(s, kPast, [&](const EventSequence& past) { return fit_hawkes(std::vector{past}, marks).process; }),
         n - kPast);
   }
-  fmt::print("| {} | {:.3f} | {:.3f} | {:.3f} | {:.3f} | {:.3f} | {:.3f} | {:.3f} | {:.3f} | {:.1f} |\n", name,
+  fmt::print("| {} | {:.3f} | {:.3f} | {:.3f} | {:.3f} | {:.3f} | {:.3f} | {:.3f} | {:.3f} | {:.1f} |\n", set.name,
              zero.mean(), by_poisson.mean(), by_hawkes.mean(), own_weights.mean(), truth.mean(), zero_late.mean(),
              own_poisson.mean(), own_hawkes.mean(), coverage.percent());
 }
@@ -174,7 +260,9 @@ int main(int count, char** words) try {
       "| protocol | weights, untrained on it | Poisson | Hawkes | weights trained on it | truth | from the 21st event: "
       "weights | Poisson, own past | Hawkes, own past | in 90 % "
       "|\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
-  for (const std::string& name : protocols) score(name, any);
+  for (const std::string& name : protocols) score(set_of(name), any);
+  if (count == 2)
+    for (EventSet& set : unseen_kinds()) score(std::move(set), any);
   return 0;
 } catch (const Error& error) {
   fmt::print(stderr, "{}\n", error.what());
