@@ -81,7 +81,7 @@ struct Coverage {
   double percent() const { return 100 * static_cast<double>(inside) / static_cast<double>(gaps); }
 };
 
-/// Of all events but the first, in windows of 160 events of which the latter 80 count.
+/// The log-likelihood of all events but the first, in windows of 160 events of which the latter 80 count.
 double by_weights(const Model& model, const EventSequence& s, double unit) {
   constexpr std::int64_t kWindow = 160, kStep = 80;
   double sum = 0;
@@ -98,7 +98,7 @@ double by_weights(const Model& model, const EventSequence& s, double unit) {
   return sum;
 }
 
-/// Of events by processes that are fitted to those before them, anew for each twentieth.
+/// The log-likelihood of events by processes that are fitted to those before them, anew for each twentieth.
 template <class Fit>
 double by_own_past(const EventSequence& s, std::int64_t from, const Fit& fit) {
   constexpr std::int64_t kEvery = 20;

@@ -13,6 +13,7 @@
 #include "npzoo/datasets/tables/table_reader.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/io/text.h"
+#include "npzoo/engine/words.h"
 
 namespace npzoo {
 
@@ -200,6 +201,13 @@ std::string warning_of_late_start(const std::vector<NamedSequence>& sequences, c
       "the first event is at {}, long after time 0, where observation begins: subtract the time at which it began from "
       "all times",
       (earliest + form.start) * form.unit);
+}
+
+std::string warning_of_moved_events(const EventTable& table, const EventTableForm& form) {
+  if (table.moved == 0) return {};
+  return fmt::format("{} at the time of the one before, as after rounding to seconds, moved apart by {:.3g}{}",
+                     counted(table.moved, "event"), form.least_gap * form.unit,
+                     table.times.kind == ColumnForm::Kind::time ? " days" : "");
 }
 
 EventTable read_jodie_table(const std::filesystem::path& path, const EventTableForm& form) {

@@ -53,6 +53,9 @@ struct EventTable {
 /// after more time than 1000 times its length. Names the earliest time. Empty otherwise.
 std::string warning_of_late_start(const std::vector<NamedSequence>& sequences, const EventTableForm& form);
 
+/// Warns of events that `least_gap` moved, and names the distance. Empty if there are none.
+std::string warning_of_moved_events(const EventTable& table, const EventTableForm& form);
+
 /// Columns that are not named are not looked at.
 /// Throws Error as TableReader and CellParser do, naming the line, for times that are negative, not ascending, after
 /// the end or too large to be moved apart, for what is no mark, and if there is no event.

@@ -121,8 +121,9 @@ std::string argument(const Names& names) {
 /// Throws Error if rows of equal inputs, or times that begin anew, are several series of a group. `labels(column)`
 /// returns the different labels of a column as text, and the number of each row's. `where` is the function called;
 /// in `fill` naming the inputs says that rows of equal ones belong together.
-void check_one_series(const std::string& where, const std::vector<Facts>& facts, const Names& inputs, const Names& values, const Names& group,
-                      const Doubles& x, const std::optional<Groups>& groups, bool dates, const nb::callable& labels) {
+void check_one_series(const std::string& where, const std::vector<Facts>& facts, const Names& inputs,
+                      const Names& values, const Names& group, const Doubles& x, const std::optional<Groups>& groups,
+                      bool dates, const nb::callable& labels) {
   const auto read = [&](std::size_t column) {
     auto [names, of_rows] = nb::cast<std::tuple<Names, Groups>>(labels(std::get<0>(facts[column])));
     return Table::Labels{std::move(names), {of_rows.data(), of_rows.data() + of_rows.size()}};
@@ -148,11 +149,9 @@ void check_one_series(const std::string& where, const std::vector<Facts>& facts,
 }
 
 DateOrder order_named(const std::string& order) {
-  if (order == "dmy") return DateOrder::dmy;
-  if (order == "mdy") return DateOrder::mdy;
-  if (order == "ymd") return DateOrder::ymd;
-  check(order.empty(), "[fill] dates '{}' found, expected 'dmy', 'mdy' or 'ymd'", order);
-  return DateOrder::unknown;
+  const DateOrder found = date_order_named(order);
+  check(order.empty() || found != DateOrder::unknown, "[fill] dates '{}' found, expected 'dmy', 'mdy' or 'ymd'", order);
+  return found;
 }
 
 /// Reads a column of text as dates: days, NaN where one is missing, their form, and whether they are of ISO 8601. None
@@ -231,15 +230,15 @@ void add_columns(nb::module_& module) {
       "word_indicators",
       [](const Groups& of_rows) {
         nb::list columns;
-        for (std::vector<double>& column : word_indicators({of_rows.data(), of_rows.size()}))           {
-            const std::size_t rows = column.size();
-            columns.append(array_from(std::move(column), {rows}));
-          }
+        for (std::vector<double>& column : word_indicators({of_rows.data(), of_rows.size()})) {
+          const std::size_t rows = column.size();
+          columns.append(array_from(std::move(column), {rows}));
+        }
         return columns;
       },
       "of_rows"_a.noconvert());
-  module.def("check_one_series", &check_one_series, "where"_a, "columns"_a, "inputs"_a, "values"_a, "group"_a, "x"_a.noconvert(),
-             "groups"_a.none(), "dates"_a, "labels"_a);
+  module.def("check_one_series", &check_one_series, "where"_a, "columns"_a, "inputs"_a, "values"_a, "group"_a,
+             "x"_a.noconvert(), "groups"_a.none(), "dates"_a, "labels"_a);
   module.def("read_dates", &read_dates, "name"_a, "cells"_a, "order"_a, "missing"_a, "form"_a = nb::none());
   module.def("match_rows", &match_rows, "asked"_a.noconvert(), "asked_groups"_a, "known"_a.noconvert(),
              "known_groups"_a, "groups"_a);

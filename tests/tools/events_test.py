@@ -306,6 +306,8 @@ def any_table_of_events_without_a_training():
     expect(answer(dates, "--dates", "dmy")[1][0][1] == "2024-05-06", "the latest of April and May")
     expect(answer(dates, "--dates", "mdy")[1][0][1] == "2024-06-05", "in the order of March, May and June")
     expect(answer(write("plain.csv", "when;what\n03.04.2024;a\n13.04.2024;b\n22.05.2024;a\n"))[1][0][1] == "2024-05-22", "days first")
+    ties = npzoo("predict", write("ties.csv", "time,mark\n1,0\n2,1\n2,1\n4,0\n5,1\n"))
+    expect(ties.returncode == 0 and "1 event at the time of the one before, as after rounding to seconds, moved apart by 0.001" in ties.stderr, ties.stderr)
     fail("predict", write("many.csv", "time,mark\n" + "".join(f"{i},{i}\n" for i in range(12))),
          naming=["has 12 kinds of events, expected at most 8 without a training", "npzoo train --events"])
     fail("predict", write("once.csv", "time\n3\n"), naming=["no time passes"])

@@ -44,6 +44,8 @@ EventData with_warnings(EventTableForm form, EventTable table) {
     data.warnings.push_back({"order", fmt::format("the rows of {} come newest first: npzoo reads them in the order of "
                                                   "time",
                                                   counted(table.reversed, "sequence"))});
+  if (const std::string moved = warning_of_moved_events(table, data.form); !moved.empty())
+    data.warnings.push_back({"equal times", moved});
   if (const std::string late = warning_of_late_start(data.sequences, data.form); !late.empty())
     data.warnings.push_back({"late start", late});
   return data;

@@ -144,9 +144,7 @@ std::vector<EventSequence> sequences_of(const FitEventsCommand& c, const EventTa
   if (table.reversed > 0)
     warn(fmt::format("the rows of {} come newest first: npzoo reads them in the order of time",
                      counted(table.reversed, "sequence")));
-  if (table.moved > 0)
-    warn(fmt::format("{} at the time of the one before, as after rounding to seconds, moved apart by {:.3g}{}",
-                     counted(table.moved, "event"), form.least_gap, form.from_first_event ? " days" : ""));
+  warn(warning_of_moved_events(table, form));
   std::vector<EventSequence> sequences;
   for (const NamedSequence& s : table.sequences) sequences.push_back(s.events);
   return sequences;
