@@ -5,6 +5,7 @@
 #include "npzoo/engine/gemm.h"
 #include "npzoo/engine/memory.h"
 #include "npzoo/ops/kriging/context.h"
+#include "npzoo/ops/kriging/lanes.h"
 #include "npzoo/ops/kriging/lattice.h"
 #include "npzoo/ops/kriging/moments.h"
 #include "npzoo/ops/kriging/search.h"
@@ -214,6 +215,34 @@ struct Thread : OneThread {
     }
   }
 
+  /// Those that need more jitter are factorised again, one by one.
+  void evidences(const KrigingKernel* kernels, std::int64_t count, const kriging::Points& points, const double* y,
+                 double* work, double* squares, double* log_of_l) const {
+    const std::int64_t n = points.count;
+    std::int64_t possible[kriging::kGroup], found = 0;
+    for (std::int64_t k = 0; k < count; ++k)
+      if (kernels[k].log_weight != kriging::kImpossible) possible[found++] = k;
+    Working memory(kriging::Lanes::work(n)), matrices(kLanes * n * n);
+    const kriging::Lanes lanes(n, memory.data());
+    for (std::int64_t begin = 0; begin < found; begin += kLanes) {
+      throw_if_stopped();
+      kriging::LaneKernels in_lanes;
+      for (int lane = 0; lane < kLanes; ++lane)
+        in_lanes.of[lane] = kernels + possible[begin + lane < found ? begin + lane : found - 1];
+      covariances_of_lanes(in_lanes, points, matrices.data(), lanes);
+      const kriging::LaneEvidence evidence = kriging::evidence_of(in_lanes, n, y, lanes);
+      for (int lane = 0; lane < kLanes && begin + lane < found; ++lane) {
+        const std::int64_t k = possible[begin + lane];
+        if (evidence.last[lane] > 0) {
+          squares[k] += evidence.squares[lane];
+          log_of_l[k] += evidence.log_of_l[lane];
+        } else {
+          kriging::evidence_of_each(*this, kernels + k, 1, points, y, work, squares + k, log_of_l + k);
+        }
+      }
+    }
+  }
+
   void explained(std::int64_t rows, std::int64_t columns, const double* v, const double* other, const double* white,
                  double* mean, double* product) const {
     for (std::int64_t c = 0; c < columns; c += kLanes) {
@@ -241,6 +270,30 @@ struct Thread : OneThread {
     kriging::lag_covariances(kernel, lattice, table.data(), RegisterMath());
     kriging::spread_lags(kernel, places, lattice, at, table.data(), out, stride);
     return true;
+  }
+
+  /// Writes the covariances of each lane's kernel. `work` has n² doubles for each.
+  void covariances_of_lanes(const kriging::LaneKernels& kernels, const kriging::Points& points, double* work,
+                            const kriging::Lanes& out) const {
+    const std::int64_t n = points.count;
+    Working room(n);
+    auto* const at = reinterpret_cast<std::int64_t*>(room.data());
+    if (const kriging::Lattice lattice = kriging::lattice_of(points, at); lattice.lags > 0) {
+      Working table(lattice.lags * (1 + kLanes));
+      return kriging::fill_lanes(kernels, points, lattice, at, table.data(), out, RegisterMath());
+    }
+    const double* matrices[kLanes];
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const KrigingKernel &kernel = *kernels.of[lane], &before = *kernels.of[lane > 0 ? lane - 1 : 0];
+      if (lane > 0 && kriging::same_without_noise(kernel, before)) {
+        matrices[lane] = matrices[lane - 1];
+        continue;
+      }
+      if (lane == 0 || kernel.period != before.period) kriging::turn(*this, points, kernel.period);
+      covariances(kernel, points, points, true, work + lane * n * n, n);
+      matrices[lane] = work + lane * n * n;
+    }
+    kriging::fill_lanes(n, matrices, out);
   }
 
   Cpu& cpu;

@@ -110,6 +110,11 @@ struct Block : BlockTeam<8> {
     }
   }
 
+  __device__ void evidences(const KrigingKernel* kernels, std::int64_t count, const kriging::Points& points,
+                            const double* y, double* work, double* squares, double* log_of_l) const {
+    kriging::evidence_of_each(*this, kernels, count, points, y, work, squares, log_of_l);
+  }
+
   __device__ void solve_vector(std::int64_t n, const double* a, std::int64_t stride, double* v) const {
     solve(n, a, stride, nullptr, 1, v);
   }

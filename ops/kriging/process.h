@@ -19,6 +19,8 @@
 //                                 v (n, columns) ← L⁻¹ v; the bits of a column do not depend on the others
 //   solve_vector(n, a, stride, v)
 //                                 the same for one column, with other rounding
+//   evidences(kernels, count, points, y, work, squares, log_of_l)
+//                                 adds |L⁻¹ y|² and log |L| of each possible kernel with noise; search.h has the text
 //   explained(n, columns, v, other, white, mean, product)
 //                                 Σ over the rows of v (n, columns) times white, and of v times other, for each column
 //
@@ -34,6 +36,14 @@ constexpr double kImpossible = -__builtin_huge_val();  // logarithm of a weight
 
 /// True if the kernel has a periodic part.
 NPZOO_TEAM bool waves(const KrigingKernel& k) { return k.share > 0 && k.inverse_width > 0; }
+
+/// True if two kernels differ at most in noise.
+NPZOO_TEAM bool same_without_noise(const KrigingKernel& a, const KrigingKernel& b) {
+  bool same = a.smoothness == b.smoothness && a.relative == b.relative && a.trend == b.trend && a.share == b.share &&
+              a.period == b.period && a.inverse_width == b.inverse_width && a.ratio == b.ratio;
+  for (int d = 0; d < 3; ++d) same = same && a.inverse_length[d] == b.inverse_length[d];
+  return same;
+}
 
 /// Points, input by input, and the phase of each for the periodic part.
 struct Points {

@@ -12,15 +12,9 @@ constexpr double kShape = 2, kRate = 1;  // of the inverse-gamma prior of the pr
 constexpr std::int64_t kGroup = 8;
 constexpr std::int64_t groups(std::int64_t kernels) { return (kernels + kGroup - 1) / kGroup; }
 
-constexpr std::int64_t weigh_work(std::int64_t n) { return points_work(n) + n * n + factor_work(n); }
-
-/// True if two kernels differ at most in noise.
-NPZOO_TEAM bool same_without_noise(const KrigingKernel& a, const KrigingKernel& b) {
-  bool same = a.smoothness == b.smoothness && a.relative == b.relative && a.trend == b.trend && a.share == b.share &&
-              a.period == b.period && a.inverse_width == b.inverse_width && a.ratio == b.ratio;
-  for (int d = 0; d < 3; ++d) same = same && a.inverse_length[d] == b.inverse_length[d];
-  return same;
-}
+/// Returns how many doubles evidence_of_each and weigh need.
+constexpr std::int64_t group_work(std::int64_t n) { return n * n + factor_work(n); }
+constexpr std::int64_t weigh_work(std::int64_t n) { return points_work(n) + group_work(n); }
 
 /// Returns log |L| of a factor. Takes logarithms of products of a few elements, which stay within range.
 template <class Team>
@@ -31,6 +25,28 @@ NPZOO_TEAM double log_determinant(const Team& team, const Factor& f) {
     for (std::int64_t i = part * kAtOnce; i < f.n && i < (part + 1) * kAtOnce; ++i) product *= f.a[i * (f.n + 1)];
     return team.log(product);
   });
+}
+
+/// Team::evidences by one factor after the other. `work` has group_work(n) doubles.
+template <class Team>
+NPZOO_TEAM void evidence_of_each(const Team& team, const KrigingKernel* kernels, std::int64_t count,
+                                 const Points& points, const double* y, double* work, double* squares,
+                                 double* log_of_l) {
+  const std::int64_t n = points.count;
+  double* const without_noise = work;
+  const Factor f = factor_in(without_noise + n * n, n);
+  const KrigingKernel* before = nullptr;
+  for (std::int64_t k = 0; k < count; ++k) {
+    const KrigingKernel& kernel = kernels[k];
+    if (kernel.log_weight == kImpossible) continue;
+    if (!before || kernel.period != before->period) turn(team, points, kernel.period);
+    if (!before || !same_without_noise(kernel, *before))
+      team.covariances(kernel, points, points, true, without_noise, n);
+    factorise(team, f, kernel.noise, y, [&] { team.copy(n, without_noise, f.a); });
+    squares[k] += team.sum(n, [=](std::int64_t i) { return f.white[i] * f.white[i]; });
+    log_of_l[k] += log_determinant(team, f);
+    before = &kernel;
+  }
 }
 
 /// Computes log p(values | kernel) of the kernels of a group, up to terms that all kernels share, and the posterior
@@ -45,21 +61,8 @@ NPZOO_TEAM void weigh(const Team& team, const KrigingWeigh<T>& p, std::int64_t b
   double squares[kGroup] = {}, log_of_l[kGroup] = {};
   for (std::int64_t block = 0; block < blocks; ++block) {
     const std::int64_t first = b * p.points + n * block / blocks, size = n * (block + 1) / blocks - n * block / blocks;
-    double* const without_noise = work + points_work(size);
-    const Factor f = factor_in(without_noise + size * size, size);
     const Points points = gather(team, p.places + first * dims, nullptr, size, dims, work);
-    const KrigingKernel* before = nullptr;
-    for (std::int64_t k = 0; k < count; ++k) {
-      const KrigingKernel& kernel = kernels[k];
-      if (kernel.log_weight == kImpossible) continue;
-      if (!before || kernel.period != before->period) turn(team, points, kernel.period);
-      if (!before || !same_without_noise(kernel, *before))
-        team.covariances(kernel, points, points, true, without_noise, size);
-      factorise(team, f, kernel.noise, p.values + first, [&] { team.copy(size, without_noise, f.a); });
-      squares[k] += team.sum(size, [=](std::int64_t i) { return f.white[i] * f.white[i]; });
-      log_of_l[k] += log_determinant(team, f);
-      before = &kernel;
-    }
+    team.evidences(kernels, count, points, p.values + first, work + points_work(size), squares, log_of_l);
   }
   const double shape = kShape + static_cast<double>(n) / 2;
   for (std::int64_t k = 0; k < count; ++k) {
