@@ -45,7 +45,9 @@ DeviceCounter& failed_factorisation_counter();
 
 /// Predicts the values at `x` (B, M, D), in the dtype of x. Records the gradient of x alone; the fit is a constant. A
 /// Matérn-½ kernel has an edge at each point of the context, and the spread has one where all kernels agree: there the
-/// slope is 0. Saves the kernels, their predictions and the derivatives with respect to x.
+/// slope is 0. Saves the kernels, their predictions and the derivatives with respect to x. Time grows with the cube of
+/// the points of a context; on a CPU it grows with their number for Matérn kernels of one input without a trend, unless
+/// gradients are recorded.
 KrigingMoments kriging_predict(const KrigingFit& fit, const Tensor& x);
 /// Predicts each value of the context from all others, in the order of the context, in `dtype` (float32 or float64).
 /// Rows behind a task's length are 0, 1 and 0. Records nothing.

@@ -9,6 +9,7 @@
 #include "npzoo/ops/kriging/lattice.h"
 #include "npzoo/ops/kriging/moments.h"
 #include "npzoo/ops/kriging/search.h"
+#include "npzoo/ops/kriging/states.h"
 
 namespace npzoo {
 
@@ -23,14 +24,17 @@ struct RegisterMath {
   [[gnu::always_inline]] Vec<double> exp(Vec<double> x) const { return simd::exp(x); }
 };
 
-class Working {
+/// Working memory for plain T.
+template <class T>
+class Array {
  public:
-  explicit Working(std::int64_t count) : memory_(static_cast<std::size_t>(count) * sizeof(double)) {}
-  double* data() { return reinterpret_cast<double*>(memory_.data()); }
+  explicit Array(std::int64_t count) : memory_(static_cast<std::size_t>(count) * sizeof(T)) {}
+  T* data() { return reinterpret_cast<T*>(memory_.data()); }
 
  private:
   Buffer memory_;
 };
+using Working = Array<double>;
 
 /// a (n, n) ← L of a tile, n ≤ kTile, below and on the diagonal; by columns, which lie side by side.
 void factorise_tile(std::int64_t n, double* a, std::int64_t stride) {
@@ -262,13 +266,12 @@ struct Thread : OneThread {
   /// Does nothing and returns false if the places are not regular.
   bool covariances_of_lattice(const KrigingKernel& kernel, const kriging::Points& places, double* out,
                               std::int64_t stride) const {
-    Working room(places.count);
-    auto* const at = reinterpret_cast<std::int64_t*>(room.data());
-    const kriging::Lattice lattice = kriging::lattice_of(places, at);
+    Array<std::int64_t> at(places.count);
+    const kriging::Lattice lattice = kriging::lattice_of(places, at.data());
     if (lattice.lags == 0) return false;
     Working table(lattice.lags);
     kriging::lag_covariances(kernel, lattice, table.data(), RegisterMath());
-    kriging::spread_lags(kernel, places, lattice, at, table.data(), out, stride);
+    kriging::spread_lags(kernel, places, lattice, at.data(), table.data(), out, stride);
     return true;
   }
 
@@ -276,11 +279,10 @@ struct Thread : OneThread {
   void covariances_of_lanes(const kriging::LaneKernels& kernels, const kriging::Points& points, double* work,
                             const kriging::Lanes& out) const {
     const std::int64_t n = points.count;
-    Working room(n);
-    auto* const at = reinterpret_cast<std::int64_t*>(room.data());
-    if (const kriging::Lattice lattice = kriging::lattice_of(points, at); lattice.lags > 0) {
+    Array<std::int64_t> at(n);
+    if (const kriging::Lattice lattice = kriging::lattice_of(points, at.data()); lattice.lags > 0) {
       Working table(lattice.lags * (1 + kLanes));
-      return kriging::fill_lanes(kernels, points, lattice, at, table.data(), out, RegisterMath());
+      return kriging::fill_lanes(kernels, points, lattice, at.data(), table.data(), out, RegisterMath());
     }
     const double* matrices[kLanes];
     for (int lane = 0; lane < kLanes; ++lane) {
@@ -323,11 +325,26 @@ void kriging_keep(Cpu&, const KrigingKeep<T>& p) {
   for (std::int64_t b = 0; b < p.batch; ++b) kriging::keep_best(p, b);
 }
 
+/// Predicts with one kernel, unless its weight is 0.
+template <class T>
+void predict_one(Cpu& cpu, const KrigingPredict<T>& p, std::int64_t b, std::int64_t s) {
+  const Thread team(cpu);
+  const KrigingKernel* const kernels = p.kernels + b * p.keep;
+  if (!(kriging::weight(team, kernels[s], kernels[0]) > 0)) return;
+  if (kriging::have_states(kernels[s], p.dims) && !p.slopes) {
+    const std::int64_t visits = p.points + (p.x ? p.targets : 0);
+    Array<kriging::Visit> along(visits);
+    Array<kriging::Step> steps(visits);
+    if (kriging::predict_by_states(p, b, s, along.data(), steps.data())) return;
+  }
+  Working work(kriging::predict_work(p.points, p.slopes != nullptr));
+  kriging::predict(team, p, b, s, work.data());
+}
+
 template <class T>
 void kriging_moments(Cpu& cpu, const KrigingPredict<T>& p) {
   cpu.parallel_for(p.batch * p.keep, 1, [&](std::int64_t begin, std::int64_t end) {
-    Working work(kriging::predict_work(p.points, p.slopes != nullptr));
-    for (std::int64_t i = begin; i < end; ++i) kriging::predict(Thread(cpu), p, i / p.keep, i % p.keep, work.data());
+    for (std::int64_t i = begin; i < end; ++i) predict_one(cpu, p, i / p.keep, i % p.keep);
   });
   cpu.parallel_for(p.batch, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t b = begin; b < end; ++b) kriging::average(Thread(cpu), p, b);
