@@ -132,6 +132,10 @@ std::vector<SeriesPrediction> SeriesPredictor::predict(std::span<const Series> s
 
 std::vector<SeriesPredictor::Batch> SeriesPredictor::batches(const std::vector<Series>& series,
                                                              std::uint64_t first) const {
+  constexpr std::int64_t kOfThread = 1024, kOfGpu = 8192;
+  const std::int64_t most = options_.batch_points > 0         ? options_.batch_points
+                            : default_device() == Device::cpu ? kOfThread
+                                                              : kOfGpu;
   const auto targets = [&](std::size_t i) { return std::ssize(series[i].targets) / model_.dim_x(); };
   const bool together = jointly();
   std::vector<std::size_t> order(series.size());
@@ -149,8 +153,8 @@ std::vector<SeriesPredictor::Batch> SeriesPredictor::batches(const std::vector<S
     const auto fits = [&](const Batch& b) {
       const std::int64_t context = std::max(b.context, points(series[i])), asked = std::max(b.targets, targets(i)),
                          count = std::ssize(b.members) + 1;
-      return count <= options_.batch_series && count * (context + asked) <= options_.batch_points &&
-             b.unknown == unknown && (!together || b.targets == targets(i));
+      return count <= options_.batch_series && count * (context + asked) <= most && b.unknown == unknown &&
+             (!together || b.targets == targets(i));
     };
     if (all.empty() || !fits(all.back())) all.push_back({{}, 0, 0, first + all.size(), unknown});
     Batch& batch = all.back();

@@ -73,8 +73,10 @@ struct SeriesOptions {
   std::int64_t samples = 0;
   std::uint64_t seed = 0;  // random numbers of the model and of samples
   bool standardise = true;
-  std::int64_t chunk = 4096;         // targets of a series that are predicted at a time
-  std::int64_t batch_points = 8192;  // contexts and targets of a batch, unless one series alone has more
+  std::int64_t chunk = 4096;  // targets of a series that are predicted at a time
+  /// Contexts and targets of a batch, unless one series alone has more. 0: as many as suit the device. The threads of a
+  /// CPU take a batch each, a GPU does one after the other.
+  std::int64_t batch_points = 0;
   std::int64_t batch_series = 64;
   std::int64_t held_points = 1 << 20;  // series are sorted by size in portions of so many points
   /// Called after each batch with the number of targets since the last call, by one thread at a time.
