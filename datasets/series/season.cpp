@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numbers>
+#include <utility>
 
 #include "npzoo/datasets/series/wave.h"
 #include "npzoo/engine/cancellation.h"
@@ -48,6 +50,7 @@ double centre(std::vector<double>& y) {
 }
 
 /// The spectrum without its peaks: medians over neighbouring frequencies, as the variance of white noise that has them.
+/// Harmonics of many periods are near the same frequencies, so that medians are kept.
 class Background {
  public:
   explicit Background(const Whitened& w) : size_(w.values.size()) {
@@ -65,26 +68,31 @@ class Background {
     }
   }
 
-  double at(double frequency) const {
+  double at(double frequency) {
     const double place = 2 * frequency * static_cast<double>(power_.size());
     const auto end = static_cast<double>(power_.size());
     const auto first = static_cast<std::size_t>(std::clamp(0.5 * place - 4, 0.0, end - 1)),
                last = static_cast<std::size_t>(std::clamp(1.5 * place + 4, 0.0, end - 1));
-    std::vector<double> near(power_.begin() + static_cast<std::ptrdiff_t>(first),
-                             power_.begin() + static_cast<std::ptrdiff_t>(last) + 1);
-    const auto middle = near.begin() + std::ssize(near) / 2;
-    std::ranges::nth_element(near, middle);
-    return *middle / std::numbers::ln2;  // the median of an exponential distribution
+    const auto [found, is_new] = medians_.try_emplace({first, last});
+    if (is_new) {
+      std::vector<double> near(power_.begin() + static_cast<std::ptrdiff_t>(first),
+                               power_.begin() + static_cast<std::ptrdiff_t>(last) + 1);
+      const auto middle = near.begin() + std::ssize(near) / 2;
+      std::ranges::nth_element(near, middle);
+      found->second = *middle / std::numbers::ln2;  // the median of an exponential distribution
+    }
+    return found->second;
   }
 
  private:
   std::size_t size_;
   std::vector<double> power_;
+  std::map<std::pair<std::size_t, std::size_t>, double> medians_{};  // of the powers from one to another
 };
 
 /// Sums the gains of the harmonics that stand out of the background, each less its cost. Long periods are scored by
 /// their first harmonics.
-double score_period(const Whitened& w, const Background& background, double period, double floor) {
+double score_period(const Whitened& w, Background& background, double period, double floor) {
   constexpr std::int64_t kMostHarmonics = 100;
   const auto whole = static_cast<std::int64_t>(period);
   const bool folded = static_cast<double>(whole) == period;
@@ -148,7 +156,7 @@ double strongest_period(const Whitened& w, std::int64_t known, bool calendar, st
     double share, logs;
   };
   const Evidence other = calendar ? Evidence{0.8, 6} : Evidence{0.95, 2};
-  const Background background(w);
+  Background background(w);
   Candidate best;
   for (Candidate& c : all) {
     throw_if_stopped();
