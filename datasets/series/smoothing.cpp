@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "npzoo/datasets/series/baselines.h"
 #include "npzoo/datasets/series/season_places.h"
@@ -80,11 +81,13 @@ ExponentialSmoothing::State ExponentialSmoothing::run(std::span<const double> y,
   s.season.assign(period, 0);
   s.level = base_ + scale_ * parameters[at++];
   if (form_.trend != Trend::none) s.trend = scale_ * parameters[at++];
+  std::size_t place = period - 1;  // in the season
   for (std::size_t t = 0; t < y.size(); ++t) {
     s.trend *= s.damping;
     s.level += s.trend;
+    place = place + 1 == period ? 0 : place + 1;
     if (std::isnan(y[t])) continue;
-    double& season = s.season[t % period];
+    double& season = s.season[place];
     const double expected = s.level, error = y[t] - expected - season;
     s.level += s.alpha * error;
     s.trend += s.alpha * s.beta * error;
@@ -181,21 +184,27 @@ std::vector<double> ExponentialSmoothing::path_errors(const GaussianPath& foreca
   return errors;
 }
 
-AveragedSmoothing::AveragedSmoothing(std::span<const double> y, std::int64_t period, double spent, bool positive) {
+std::vector<ExponentialSmoothing::Form> AveragedSmoothing::forms(std::span<const double> y, std::int64_t period,
+                                                                 bool positive) {
   using Trend = ExponentialSmoothing::Trend;
   constexpr std::int64_t kLongestSeason = 60;
+  // Nothing holds a place of the season without a value.
+  const bool seasonal =
+      period > 1 && period <= kLongestSeason && !SeasonPlaces(y, static_cast<double>(period)).any_empty();
+  std::vector<ExponentialSmoothing::Form> all;
+  for (const Trend trend : {Trend::none, Trend::fixed, Trend::local, Trend::damped})
+    for (const bool relative : {false, true}) {
+      if (relative && !positive) continue;
+      all.push_back({trend, 1, relative});
+      if (seasonal) all.push_back({trend, period, relative});
+    }
+  return all;
+}
+
+AveragedSmoothing::AveragedSmoothing(std::vector<ExponentialSmoothing> fitted) : forms_(std::move(fitted)) {
   constexpr double kCounts = 4;
   double best = kInfinite;
-  for (const Trend trend : {Trend::none, Trend::fixed, Trend::local, Trend::damped})
-    for (const bool relative : {false, true})
-      for (const std::int64_t season : {std::int64_t{1}, period}) {
-        if (relative && !positive) continue;
-        // Nothing holds a place of the season without a value.
-        if (season > kLongestSeason || SeasonPlaces(y, static_cast<double>(season)).any_empty()) continue;
-        forms_.emplace_back(y, ExponentialSmoothing::Form{trend, season, relative}, spent);
-        best = std::min(best, forms_.back().criterion());
-        if (period == 1) break;
-      }
+  for (const ExponentialSmoothing& form : forms_) best = std::min(best, form.criterion());
   if (!std::isfinite(best)) forms_.resize(1, forms_.front());
   double sum = 0;
   for (const ExponentialSmoothing& form : forms_)

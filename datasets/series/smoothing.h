@@ -54,9 +54,12 @@ class ExponentialSmoothing {
 /// The forms of exponential smoothing averaged by Akaike weights, whose differences count half.
 class AveragedSmoothing {
  public:
-  /// As ExponentialSmoothing. Forms with a season have this period, unless it is 1 or above 60, or a place of the
-  /// season has no known value. `positive`: no value is 0 or below, so errors may grow with the level.
-  AveragedSmoothing(std::span<const double> y, std::int64_t period, double spent, bool positive);
+  /// The forms that suit a series, at least one. Those with a season have this period, unless it is 1 or above 60, or a
+  /// place of the season has no known value. `positive`: no value is 0 or below, so errors may grow with the level.
+  static std::vector<ExponentialSmoothing::Form> forms(std::span<const double> y, std::int64_t period, bool positive);
+
+  /// Averages these forms, all fitted to one series. Of those for which the series is too short only the first counts.
+  explicit AveragedSmoothing(std::vector<ExponentialSmoothing> fitted);
 
   GaussianPath forecast(std::int64_t horizon) const;
   /// The errors of a path for each stream (streams, horizon), as those of ExponentialSmoothing. Each path is of one

@@ -31,6 +31,13 @@ std::vector<double> sharp_cycle(std::size_t size, std::size_t period, double slo
   return y;
 }
 
+/// All forms for positive values.
+AveragedSmoothing averaged_smoothing(std::span<const double> y, std::int64_t period) {
+  std::vector<ExponentialSmoothing> fitted;
+  for (const ExponentialSmoothing::Form& form : AveragedSmoothing::forms(y, period, true)) fitted.emplace_back(y, form);
+  return AveragedSmoothing(std::move(fitted));
+}
+
 }  // namespace
 
 TEST_CASE("find_periods finds a sharp cycle with half of the values missing, and none in a random walk") {
@@ -77,7 +84,7 @@ TEST_CASE("exponential smoothing has no season with a place that never had a val
   Random random(8);
   for (int t = 0; t < 240; ++t)
     y.push_back(t % 24 >= 9 && t % 24 < 15 ? 100 + random.normal() : std::numeric_limits<double>::quiet_NaN());
-  const GaussianPath path = AveragedSmoothing(y, 24, 0, true).forecast(24);
+  const GaussianPath path = averaged_smoothing(y, 24).forecast(24);
   for (std::size_t h = 0; h < 24; ++h) {
     CHECK(std::abs(path.mean[h] - 100) < 5);
     CHECK(path.std[h] < 20);
@@ -148,7 +155,7 @@ TEST_CASE("errors of smoothing's paths have deviation 1 and depend on each other
     CHECK(std::abs(products / kPaths -
                    (std::sqrt(square) + 7 * square) / std::sqrt((1 + 7 * square) * (1 + 8 * square))) < 0.03);
   }
-  const AveragedSmoothing averaged(y, 4, 0, true);
+  const AveragedSmoothing averaged = averaged_smoothing(y, 4);
   std::vector<Random> streams{Random(5, 1), Random(5, 2)}, again{Random(5, 1), Random(5, 2)};
   const std::vector<double> few = averaged.path_errors(3, streams), more = averaged.path_errors(6, again);
   for (std::size_t h = 0; h < 3; ++h) {

@@ -37,6 +37,14 @@ struct Part {
   bool takes_logarithms = true;
   std::array<EndPath, kEndMethods> methods{};
   std::optional<AveragedSmoothing> smoothing{};
+  /// What smoothing is fitted to: the values or their logarithms, without their season.
+  struct Curve {
+    SeriesTrend trend;
+    std::vector<double> flat;
+    std::vector<ExponentialSmoothing::Form> forms;
+    std::vector<std::optional<ExponentialSmoothing>> fitted{};
+  };
+  std::optional<Curve> curve{}, log_curve{};  // the second of positive values
   struct Remainder {
     std::vector<double> regular{}, variance{};  // line and season behind the part, and their variance
     std::vector<double> left{};                 // values without these
@@ -89,29 +97,64 @@ EndPath from_logarithms(GaussianPath logarithm) {
   return {.gaussian = {none, none}, .log_normal = {{1, std::move(logarithm)}}};
 }
 
-/// Computes everything except the predictions of the weights.
-void fit(Part& part) {
+Part::Curve curve_of(std::span<const double> y, std::span<const double> periods, bool relative) {
+  SeriesTrend trend(y, periods);
+  std::vector<double> flat = without_season(y, trend);
+  std::vector<ExponentialSmoothing::Form> forms = AveragedSmoothing::forms(flat, whole_period(periods), relative);
+  return {std::move(trend), std::move(flat), std::move(forms)};
+}
+
+/// Finds seasons and trends, and computes what takes little time.
+void prepare(Part& part) {
   const std::span<const double> y = part.y;
-  const SeriesTrend trend(y, part.periods);
-  const std::int64_t period = whole_period(part.periods), horizon = part.horizon;
-  const std::vector<double> flat = without_season(y, trend);
+  const std::int64_t horizon = part.horizon;
   const bool positive = std::ranges::none_of(y, [](double v) { return v <= 0; });
+  const auto& [trend, flat, forms, fitted] = part.curve.emplace(curve_of(y, part.periods, positive));
   auto& methods = part.methods;
-  part.smoothing.emplace(flat, period, trend.degrees(), positive);
-  methods[at(EndMethod::smoothing)] = {with_season(part.smoothing->forecast(horizon), trend, y.size())};
   methods[at(EndMethod::theta)] = {with_season(theta_forecast(flat, horizon), trend, y.size())};
   methods[at(EndMethod::drift)] = {with_season(drift_path(flat, horizon), trend, y.size())};
-  methods[at(EndMethod::seasonal_naive)] = {seasonal_naive_path(y, horizon, period)};
+  methods[at(EndMethod::seasonal_naive)] = {seasonal_naive_path(y, horizon, whole_period(part.periods))};
   part.values = remainder_of(flat, trend, horizon);
   if (!positive || !part.takes_logarithms) return;
   std::vector<double> logs;
   for (const double v : y) logs.push_back(std::log(v));
-  const SeriesTrend log_trend(logs, part.periods);
-  logs = without_season(logs, log_trend);
   constexpr bool kGrowing = false;  // errors of logarithms do not grow with their level
-  const AveragedSmoothing smoothing(logs, period, log_trend.degrees(), kGrowing);
-  methods[at(EndMethod::logarithms)] = from_logarithms(with_season(smoothing.forecast(horizon), log_trend, y.size()));
-  part.logarithms = remainder_of(std::move(logs), log_trend, horizon);
+  const Part::Curve& curve = part.log_curve.emplace(curve_of(logs, part.periods, kGrowing));
+  part.logarithms = remainder_of(curve.flat, curve.trend, horizon);
+}
+
+/// Fits each form of smoothing to each curve. The threads share them, since a single series has many.
+void fit_smoothing(std::vector<Part>& parts) {
+  struct Task {
+    Part::Curve& curve;
+    std::size_t form;
+  };
+  std::vector<Task> tasks;
+  for (Part& part : parts)
+    for (std::optional<Part::Curve>* curve : {&part.curve, &part.log_curve}) {
+      if (!*curve) continue;
+      (*curve)->fitted.resize((*curve)->forms.size());
+      for (std::size_t form = 0; form < (*curve)->forms.size(); ++form) tasks.push_back({**curve, form});
+    }
+  thread_pool().for_range(std::ssize(tasks), 1, [&](std::int64_t begin, std::int64_t) {
+    const auto& [curve, form] = tasks[static_cast<std::size_t>(begin)];
+    curve.fitted[form].emplace(curve.flat, curve.forms[form], curve.trend.degrees());
+  });
+}
+
+AveragedSmoothing averaged(Part::Curve& curve) {
+  std::vector<ExponentialSmoothing> fitted;
+  for (std::optional<ExponentialSmoothing>& form : curve.fitted) fitted.push_back(std::move(*form));
+  return AveragedSmoothing(std::move(fitted));
+}
+
+void forecast_by_smoothing(Part& part) {
+  part.smoothing.emplace(averaged(*part.curve));
+  part.methods[at(EndMethod::smoothing)] = {
+      with_season(part.smoothing->forecast(part.horizon), part.curve->trend, part.y.size())};
+  if (!part.log_curve) return;
+  part.methods[at(EndMethod::logarithms)] = from_logarithms(
+      with_season(averaged(*part.log_curve).forecast(part.horizon), part.log_curve->trend, part.y.size()));
 }
 
 /// A series and, where it is long enough, two of its first parts.
@@ -138,7 +181,6 @@ std::vector<Part> parts_of(const SeriesEnd& end, std::size_t number) {
     part.horizon = std::ssize(part.truth);
     const auto known = std::ranges::count_if(part.y, [](double v) { return !std::isnan(v); });
     if (known < kFewest / 2) break;
-    part.periods = periods_of(end, part.y);
     parts.push_back(std::move(part));
   }
   return parts;
@@ -338,16 +380,15 @@ std::vector<double> EndForecast::paths(std::span<Random> streams) const {
 
 std::vector<EndForecast> forecast_ends(const SeriesPredictor& predictor, std::span<const SeriesEnd> ends) {
   std::vector<std::vector<Part>> of_series(ends.size());
-  thread_pool().for_range(std::ssize(ends), 1, [&](std::int64_t begin, std::int64_t stop) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(stop); ++i) {
-      const SeriesEnd& end = ends[i];
-      const auto known = std::ranges::count_if(end.y, [](double v) { return !std::isnan(v); });
-      check(known >= 3 && end.horizon >= 1 && !std::isnan(end.y.back()),
-            "[forecast] a series of {} known values and a horizon of {} found, expected 3 and 1 or more", known,
-            end.horizon);
-      of_series[i] = parts_of(end, i);
-      for (Part& part : of_series[i]) fit(part);
-    }
+  // Chunks of one: the threads share single series, parts and fits.
+  thread_pool().for_range(std::ssize(ends), 1, [&](std::int64_t begin, std::int64_t) {
+    const auto i = static_cast<std::size_t>(begin);
+    const SeriesEnd& end = ends[i];
+    const auto known = std::ranges::count_if(end.y, [](double v) { return !std::isnan(v); });
+    check(known >= 3 && end.horizon >= 1 && !std::isnan(end.y.back()),
+          "[forecast] a series of {} known values and a horizon of {} found, expected 3 and 1 or more", known,
+          end.horizon);
+    of_series[i] = parts_of(end, i);
   });
   std::vector<Part> parts;
   std::vector<std::size_t> begins;
@@ -356,6 +397,13 @@ std::vector<EndForecast> forecast_ends(const SeriesPredictor& predictor, std::sp
     std::ranges::move(some, std::back_inserter(parts));
   }
   begins.push_back(parts.size());
+  thread_pool().for_range(std::ssize(parts), 1, [&](std::int64_t begin, std::int64_t) {
+    Part& part = parts[static_cast<std::size_t>(begin)];
+    if (!part.truth.empty()) part.periods = periods_of(ends[part.series], part.y);
+    prepare(part);
+  });
+  fit_smoothing(parts);
+  std::ranges::for_each(parts, forecast_by_smoothing);
   ask_weights(predictor, parts);
   std::vector<EndForecast> forecasts;
   for (std::size_t i = 0; i < ends.size(); ++i) {
