@@ -226,8 +226,8 @@ struct Thread : OneThread {
     std::int64_t possible[kriging::kGroup], found = 0;
     for (std::int64_t k = 0; k < count; ++k)
       if (kernels[k].log_weight != kriging::kImpossible) possible[found++] = k;
-    Working memory(kriging::Lanes::work(n)), matrices(kLanes * n * n);
-    const kriging::Lanes lanes(n, memory.data());
+    Working memory(kriging::Lanes::work(n, 1)), matrices(kLanes * n * n);
+    const kriging::Lanes lanes(n, 1, memory.data());
     for (std::int64_t begin = 0; begin < found; begin += kLanes) {
       throw_if_stopped();
       kriging::LaneKernels in_lanes;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "npzoo/engine/cpu/simd_math.h"
+#include "npzoo/engine/cpu/lane_factors.h"
 #include "npzoo/engine/cpu/transpose.h"
 #include "npzoo/ops/kriging/lattice.h"
 
@@ -9,100 +9,7 @@
 
 namespace npzoo::kriging {
 
-/// Symmetric matrices (n, n), one in each lane: the lower triangle by rows, and a last row for right sides. Where
-/// `factorise` has made L of a matrix a, the last row is L⁻¹ y.
-class Lanes {
- public:
-  static constexpr int kLanes = Simd<double>::kLanes;
-
-  /// Returns how many doubles they need.
-  static constexpr std::int64_t work(std::int64_t n) { return (n * (n + 1) / 2 + n) * kLanes; }
-
-  Lanes(std::int64_t n, double* memory) : n_(n), a_(memory) {}
-
-  double* at(std::int64_t i, std::int64_t j) const { return a_ + (i * (i + 1) / 2 + j) * kLanes; }
-  Vec<double> get(std::int64_t i, std::int64_t j) const { return simd::load(at(i, j)); }
-
-  /// A matrix that is not positive definite becomes NaN from some row on.
-  void factorise() const {
-    std::int64_t j = 0;
-    for (; j + kWide <= n_; j += kWide) factorise_columns<kWide>(j);
-    for (; j < n_; ++j) factorise_columns<1>(j);
-  }
-
- private:
-  /// Columns and rows at a time: as many sums as registers hold.
-  static constexpr int kWide = kLanes == 8 ? 4 : 2, kHigh = 4;
-
-  template <int kColumns>
-  void factorise_columns(std::int64_t j) const {
-    Vec<double> inverse[kColumns];  // of the diagonal
-    for (int d = 0; d < kColumns; ++d) {
-      Vec<double> x[kColumns];
-      subtract_products<1, kColumns>(j + d, j, d + 1, &x);
-      for (int c = 0; c < d; ++c) {
-        x[c] = solve(x, j, c) * inverse[c];
-        simd::store(at(j + d, j + c), x[c]);
-      }
-      const Vec<double> root = simd::sqrt(solve(x, j, d));
-      inverse[d] = 1.0 / root;
-      simd::store(at(j + d, j + d), root);
-    }
-    std::int64_t i = j + kColumns;
-    for (; i + kHigh <= n_ + 1; i += kHigh) factorise_rows<kHigh, kColumns>(i, j, inverse);
-    for (; i <= n_; ++i) factorise_rows<1, kColumns>(i, j, inverse);
-  }
-
-  template <int kRows, int kColumns>
-  [[gnu::always_inline]] void factorise_rows(std::int64_t i, std::int64_t j, const Vec<double>* inverse) const {
-    Vec<double> x[kRows][kColumns];
-    subtract_products<kRows, kColumns>(i, j, kColumns, x);
-#pragma GCC unroll 4
-    for (int r = 0; r < kRows; ++r)
-#pragma GCC unroll 4
-      for (int c = 0; c < kColumns; ++c) {
-        x[r][c] = solve(x[r], j, c) * inverse[c];
-        simd::store(at(i + r, j + c), x[r][c]);
-      }
-  }
-
-  /// x ← a(i + r, j + c) − Σ a(i + r, k) a(j + c, k) over the columns before j, for the first `count` columns from j
-  /// on.
-  template <int kRows, int kColumns>
-  [[gnu::always_inline]] void subtract_products(std::int64_t i, std::int64_t j, int count,
-                                                Vec<double> (*x)[kColumns]) const {
-    Vec<double> sums[kRows][kColumns];
-#pragma GCC unroll 4
-    for (int r = 0; r < kRows; ++r)
-#pragma GCC unroll 4
-      for (int c = 0; c < kColumns; ++c) sums[r][c] = c < count ? get(i + r, j + c) : Vec<double>{};
-    for (std::int64_t k = 0; k < j; ++k) {
-      Vec<double> above[kColumns];
-#pragma GCC unroll 4
-      for (int c = 0; c < kColumns; ++c) above[c] = get(j + c, k);
-#pragma GCC unroll 4
-      for (int r = 0; r < kRows; ++r) {
-        const Vec<double> left = get(i + r, k);
-#pragma GCC unroll 4
-        for (int c = 0; c < kColumns; ++c) sums[r][c] -= left * above[c];
-      }
-    }
-#pragma GCC unroll 4
-    for (int r = 0; r < kRows; ++r)
-#pragma GCC unroll 4
-      for (int c = 0; c < kColumns; ++c) x[r][c] = sums[r][c];
-  }
-
-  /// x[c] without the columns of this block before it.
-  [[gnu::always_inline]] Vec<double> solve(const Vec<double>* x, std::int64_t j, int c) const {
-    Vec<double> sum = x[c];
-    for (int before = 0; before < c; ++before) sum -= x[before] * get(j + c, j + before);
-    return sum;
-  }
-
-  std::int64_t n_;
-  double* a_;
-};
+using Lanes = LaneFactors<double>;
 
 /// Kernels of the lanes. Lanes behind the last kernel repeat it.
 struct LaneKernels {
@@ -128,8 +35,8 @@ inline LaneEvidence evidence_of(const LaneKernels& kernels, std::int64_t n, cons
   const Vec<double> noise = kernels.each([](const KrigingKernel&k) { return k.noise; }),
                     more = noise + sum * (kJitter / static_cast<double>(n));
   for (std::int64_t i = 0; i < n; ++i) {
-    simd::store(a.at(i, i), a.get(i, i) + more);
-    simd::store(a.at(n, i), simd::splat<double>(y[i]));
+    a.put(i, i, a.get(i, i) + more);
+    a.put(n, i, simd::splat<double>(y[i]));
   }
   a.factorise();
   constexpr std::int64_t kAtOnce = 8;  // elements whose product stays within range
@@ -162,7 +69,7 @@ void fill_lanes(const LaneKernels& kernels, const Points& places, const Lattice&
     const double* const row = all + (lattice.lags - 1 - steps[i]) * Lanes::kLanes;
     const Vec<double> slope = trend * places.inputs[i];
     for (std::int64_t j = 0; j <= i; ++j)
-      simd::store(out.at(i, j), simd::load(row + steps[j] * Lanes::kLanes) + slope * places.inputs[j]);
+      out.put(i, j, simd::load(row + steps[j] * Lanes::kLanes) + slope * places.inputs[j]);
   }
 }
 
@@ -176,7 +83,7 @@ inline void fill_lanes(std::int64_t n, const double* const* matrices, const Lane
 #pragma GCC unroll 8
       for (int lane = 0; lane < kLanes; ++lane) x[lane] = simd::load_first(matrices[lane] + i * n + j, count);
       simd::transpose(x);
-      for (int c = 0; c < count; ++c) simd::store(out.at(i, j + c), x[c]);
+      for (int c = 0; c < count; ++c) out.put(i, j + c, x[c]);
     }
 }
 
