@@ -244,6 +244,24 @@ TEST_CASE("columns: rows without an input are filled from related columns") {
   CHECK(answer.columns[0].from[0] == 0);
 }
 
+TEST_CASE("columns: an exact relation is followed, and chance is not taken for one") {
+  CellTable table(60, 4);
+  for (std::size_t i = 0; i < table.rows; ++i) {
+    for (std::size_t c = 0; c < 3; ++c) table(i, c) = noise(i, c);
+    table(i, 3) = table(i, 0) + 2 * table(i, 1);
+  }
+  const CellTable with_gaps = with_holes(table);
+  const ColumnsAnswer answer = fill_rows(with_gaps);
+  for (std::size_t i = 0; i < table.rows; ++i) {
+    if (with_gaps.known(i, 3) || !with_gaps.known(i, 0) || !with_gaps.known(i, 1)) continue;
+    CHECK(std::abs(answer.figures.mean(i, 3) - table(i, 3)) < 0.1);  // of about 2.2
+    CHECK(answer.figures.std(i, 3) < 0.1);
+  }
+  CHECK(choose_ridge(standardised(table)) < 1);
+  // Nearly as many columns as rows: small ridges would fit each of them.
+  for (const std::size_t rows : {12, 20, 43}) CHECK(choose_ridge(standardised(related(rows, 10))) >= 1);
+}
+
 TEST_CASE("columns: the answer does not depend on the order of rows and columns, nor on units") {
   const CellTable table = with_holes(related(90, 3));
   const ColumnsAnswer answer = fill_rows(table);

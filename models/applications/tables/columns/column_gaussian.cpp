@@ -157,19 +157,22 @@ double choose_ridge(const CellTable& table) {
   const int steps = table.columns > kMany ? 5 : 15;
   const auto columns = static_cast<double>(table.columns);
   const std::vector<RowPattern> patterns = row_patterns(table);
-  double best = 1, best_density = -std::numeric_limits<double>::infinity();
+  double best = 1, density = -std::numeric_limits<double>::infinity(), highest = density;
   ColumnGaussian now = ColumnGaussian::standard(table.columns);
-  for (const double ridge : {8 * columns, 2 * columns, columns / 2, 1.0}) {  // the next one begins at the last
-    double density = best_density;
-    for (int i = 0; i < steps; ++i) {
+  // Small ridges follow exact relations, such as a sum of columns. They also fit the rows that score them: by chance
+  // the density rises by about columns / (2 rows) a cell.
+  const double by_chance = 3 * columns / static_cast<double>(table.rows);
+  for (const double ridge : {8 * columns, 2 * columns, columns / 2, 1.0, 0.1, 1e-2, 1e-3}) {
+    const double before = density;
+    for (int i = 0; i < steps; ++i) {  // from the Gaussian of the ridge before
       throw_if_stopped();
       Step step = improve(table, patterns, now, ridge, true);
       density = step.leave_one_out;
       now = std::move(step.next);
       if (step.change < kSettled) break;
     }
-    if (!(density > best_density)) continue;
-    best_density = density;
+    if (!(density > highest) || (ridge < 1 && !(density > before + by_chance))) continue;
+    highest = density;
     best = ridge;
   }
   return best;
