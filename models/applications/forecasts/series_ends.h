@@ -34,6 +34,7 @@ enum class EndMethod : std::uint8_t {
   log_remainder
 };
 inline constexpr std::size_t kEndMethods = 8;
+constexpr std::size_t index_of(EndMethod method) { return static_cast<std::size_t>(method); }
 std::string_view name_of(EndMethod method);
 /// Those that need no weights.
 inline constexpr std::array kPlainEndMethods{EndMethod::smoothing, EndMethod::theta, EndMethod::drift,
@@ -68,7 +69,7 @@ struct EndForecast {
   std::array<double, kEndMethods> shares{};    // of the combination; their sum is 1
   std::optional<AveragedSmoothing> smoothing{};
 
-  const EndPath& of(EndMethod method) const { return methods[static_cast<std::size_t>(method)]; }
+  const EndPath& of(EndMethod method) const { return methods[index_of(method)]; }
   /// Draws a path for each stream (streams, horizon): at each step the distribution of the combination, and steps
   /// depend on each other as in exponential smoothing. A longer horizon begins with the same errors.
   std::vector<double> paths(std::span<Random> streams) const;
