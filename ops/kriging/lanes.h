@@ -4,8 +4,8 @@
 #include "npzoo/engine/cpu/transpose.h"
 #include "npzoo/ops/kriging/lattice.h"
 
-// Small Gaussian processes side by side: each lane of a register has a kernel of its own, at the same points. Factors
-// of matrices too small for products of blocks so use whole registers. Included by kernels for CPUs only.
+// Small Gaussian processes side by side: each lane of a register has a kernel of its own, at the same points. Included
+// by kernels for CPUs only.
 
 namespace npzoo::kriging {
 
@@ -15,10 +15,9 @@ using Lanes = LaneFactors<double>;
 struct LaneKernels {
   const KrigingKernel* of[Lanes::kLanes];
 
-  template <class F>
-  Vec<double> each(F f) const {
+  Vec<double> get(double KrigingKernel::*field) const {
     Vec<double> x;
-    for (int lane = 0; lane < Lanes::kLanes; ++lane) x[lane] = f(*of[lane]);
+    for (int lane = 0; lane < Lanes::kLanes; ++lane) x[lane] = of[lane]->*field;
     return x;
   }
 };
@@ -32,8 +31,7 @@ struct LaneEvidence {
 inline LaneEvidence evidence_of(const LaneKernels& kernels, std::int64_t n, const double* y, const Lanes& a) {
   Vec<double> sum{};
   for (std::int64_t i = 0; i < n; ++i) sum += a.get(i, i);
-  const Vec<double> noise = kernels.each([](const KrigingKernel&k) { return k.noise; }),
-                    more = noise + sum * (kJitter / static_cast<double>(n));
+  const Vec<double> noise = kernels.get(&KrigingKernel::noise), more = noise + sum * (kJitter / static_cast<double>(n));
   for (std::int64_t i = 0; i < n; ++i) {
     a.put(i, i, a.get(i, i) + more);
     a.put(n, i, simd::splat<double>(y[i]));
@@ -64,7 +62,7 @@ void fill_lanes(const LaneKernels& kernels, const Points& places, const Lattice&
     if (lane == 0 || !same_without_noise(kernel, *kernels.of[lane - 1])) lag_covariances(kernel, lattice, one, math);
     for (std::int64_t lag = 0; lag < lattice.lags; ++lag) all[lag * Lanes::kLanes + lane] = one[lag];
   }
-  const Vec<double> trend = kernels.each([](const KrigingKernel& k) { return k.trend; });
+  const Vec<double> trend = kernels.get(&KrigingKernel::trend);
   for (std::int64_t i = 0; i < places.count; ++i) {
     const double* const row = all + (lattice.lags - 1 - steps[i]) * Lanes::kLanes;
     const Vec<double> slope = trend * places.inputs[i];
