@@ -43,9 +43,9 @@ class Pool {
   using Block = Buffer::Block;
 
   /// How its free blocks are kept apart.
-  enum class Rooms : std::uint8_t { one, by_thread, one_and_graphs };
+  enum class Division : std::uint8_t { none, by_thread, graphs_apart };
 
-  Pool(std::unique_ptr<BlockSource> source, Rooms rooms) : source_(std::move(source)), rooms_(rooms) {}
+  Pool(std::unique_ptr<BlockSource> source, Division division) : source_(std::move(source)), division_(division) {}
 
   Block* allocate(std::size_t request) {
     const SizeClass wanted = size_class(request);
@@ -129,8 +129,8 @@ class Pool {
   };
 
   int own_arena() const {
-    if (rooms_ == Rooms::one_and_graphs && in_graph_) return kGraphArena;
-    if (rooms_ != Rooms::by_thread) return 0;
+    if (division_ == Division::graphs_apart && in_graph_) return kGraphArena;
+    if (division_ != Division::by_thread) return 0;
     static std::atomic<int> threads{0};
     thread_local const int index = threads++ % kThreadArenas;
     return index;
@@ -161,7 +161,7 @@ class Pool {
   /// A free block of this thread's arena, or else of another one, which it then leaves.
   Block* cached(SizeClass wanted) {
     const int own = own_arena();
-    const bool alone = rooms_ != Rooms::by_thread;  // nothing is ever put into the arenas beside it
+    const bool alone = division_ != Division::by_thread;  // nothing is ever put into the arenas beside it
     for (int i = 0; i < (alone ? 1 : kThreadArenas); ++i) {
       Arena& arena = arenas_[alone ? own : (own + i) % kThreadArenas];
       std::lock_guard lock(arena.mutex);
@@ -219,7 +219,7 @@ class Pool {
   }
 
   const std::unique_ptr<BlockSource> source_;
-  const Rooms rooms_;
+  const Division division_;
   static thread_local bool in_graph_;
   std::atomic<int> graphs_{0};
   std::array<Arena, kArenas> arenas_;
@@ -233,9 +233,9 @@ thread_local bool Pool::in_graph_ = false;
 namespace {
 
 struct Pools {
-  Pool host{host_source(), Pool::Rooms::by_thread};
-  Pool pinned{pinned_source(), Pool::Rooms::one};
-  Pool device{device_source(), Pool::Rooms::one_and_graphs};
+  Pool host{host_source(), Pool::Division::by_thread};
+  Pool pinned{pinned_source(), Pool::Division::none};
+  Pool device{device_source(), Pool::Division::graphs_apart};
 
   void lock() {
     for (Pool* pool : {&host, &pinned, &device}) pool->lock();

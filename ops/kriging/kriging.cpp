@@ -39,27 +39,27 @@ void check_bank(const Tensor& bank, std::int64_t keep) {
 }
 
 /// Predictions of all kernels together, and of each.
-struct Said {
+struct Predictions {
   std::array<Tensor, 3> moments;  // mean, std and spread
   Tensor each, slopes{};
 };
 
 /// Predicts at x, or at the places of the context if x is undefined, with slopes on request.
-Said say(const KrigingFit& fit, const Tensor& x, std::int64_t targets, DType dtype, bool with_slopes) {
+Predictions predict_all(const KrigingFit& fit, const Tensor& x, std::int64_t targets, DType dtype, bool with_slopes) {
   const std::int64_t batch = fit.places.dim(0), dims = fit.places.dim(2), keep = fit.kernels.dim(1);
   const Device device = fit.places.device();
   const auto empty = [&] { return Tensor::empty({batch, targets}, dtype, device); };
-  Said said{{empty(), empty(), empty()}, Tensor::empty({batch, keep, 2, targets}, DType::float64, device)};
-  if (with_slopes) said.slopes = Tensor::empty({batch, keep, dims, 2, targets}, DType::float64, device);
-  Tensor &mean = said.moments[0], &std = said.moments[1], &spread = said.moments[2];
+  Predictions predicted{{empty(), empty(), empty()}, Tensor::empty({batch, keep, 2, targets}, DType::float64, device)};
+  if (with_slopes) predicted.slopes = Tensor::empty({batch, keep, dims, 2, targets}, DType::float64, device);
+  Tensor &mean = predicted.moments[0], &std = predicted.moments[1], &spread = predicted.moments[2];
   run("kriging", mean, [&]<class T>(const Backend& context) {
-    kriging_moments<T>(
-        context, {batch, fit.places.dim(1), dims, keep, targets, fit.lengths.data<std::int64_t>(),
-                  fit.order.data<std::int64_t>(), fit.centre.data<double>(), fit.places.data<double>(),
-                  fit.values.data<double>(), kernels_of(fit.kernels), x.data<T>(), said.each.data<double>(),
-                  with_slopes ? said.slopes.data<double>() : nullptr, mean.data<T>(), std.data<T>(), spread.data<T>()});
+    kriging_moments<T>(context, {batch, fit.places.dim(1), dims, keep, targets, fit.lengths.data<std::int64_t>(),
+                                 fit.order.data<std::int64_t>(), fit.centre.data<double>(), fit.places.data<double>(),
+                                 fit.values.data<double>(), kernels_of(fit.kernels), x.data<T>(),
+                                 predicted.each.data<double>(), with_slopes ? predicted.slopes.data<double>() : nullptr,
+                                 mean.data<T>(), std.data<T>(), spread.data<T>()});
   });
-  return said;
+  return predicted;
 }
 
 /// Returns the gradient with respect to x, given the cotangents of mean, std and spread. Undefined cotangents count as
@@ -127,18 +127,18 @@ KrigingMoments kriging_predict(const KrigingFit& fit, const Tensor& x) {
   const Shape expected{fit.places.dim(0), x.rank() == 3 ? x.dim(1) : 0, fit.places.dim(2)};
   check(x.shape() == expected, "[kriging] targets {} do not fit contexts {}, expected (B, M, D)", x.shape(),
         fit.places.shape());
-  Said said = say(fit, x, x.dim(1), x.dtype(), needs_grad(x));
-  record("kriging_predict", std::span(said.moments), {x},
-         [kernels = fit.kernels, each = said.each, slopes = said.slopes, at = x.symbol()](
+  Predictions predicted = predict_all(fit, x, x.dim(1), x.dtype(), needs_grad(x));
+  record("kriging_predict", std::span(predicted.moments), {x},
+         [kernels = fit.kernels, each = predicted.each, slopes = predicted.slopes, at = x.symbol()](
              std::span<const Tensor> d_moments, Grads& grads) {
            grads.add(at, place_gradient(kernels, each, slopes, d_moments, at.dtype()));
          });
-  return {said.moments[0], said.moments[1], said.moments[2]};
+  return {predicted.moments[0], predicted.moments[1], predicted.moments[2]};
 }
 
 KrigingMoments kriging_leave_one_out(const KrigingFit& fit, DType dtype) {
-  const Said said = say(fit, {}, fit.places.dim(1), dtype, false);
-  return {said.moments[0], said.moments[1], said.moments[2]};
+  const Predictions predicted = predict_all(fit, {}, fit.places.dim(1), dtype, false);
+  return {predicted.moments[0], predicted.moments[1], predicted.moments[2]};
 }
 
 }  // namespace npzoo

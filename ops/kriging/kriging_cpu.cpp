@@ -291,7 +291,7 @@ struct Thread : OneThread {
         matrices[lane] = matrices[lane - 1];
         continue;
       }
-      if (lane == 0 || kernel.period != before.period) kriging::turn(*this, points, kernel.period);
+      if (lane == 0 || kernel.period != before.period) kriging::set_phases(*this, points, kernel.period);
       covariances(kernel, points, points, true, work + lane * n * n, n);
       matrices[lane] = work + lane * n * n;
     }

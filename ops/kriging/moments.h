@@ -71,7 +71,7 @@ NPZOO_TEAM void predict(const Team& team, const KrigingPredict<T>& p, std::int64
   const Factor f = factor_in(work + points_work(n), n);
   double *const v = f.a + factor_work(n), *const of_targets = v + n * kColumns,
                 *const of_slopes = of_targets + points_work(kColumns);
-  turn(team, points, kernel.period);
+  set_phases(team, points, kernel.period);
   const double floor = factorise(team, f, kernel.noise, p.values + first,
                                  [&] { team.covariances(kernel, points, points, true, f.a, n); });
   double *const mean = p.each + (b * p.keep + s) * 2 * p.targets, *const variance = mean + p.targets;
@@ -82,7 +82,7 @@ NPZOO_TEAM void predict(const Team& team, const KrigingPredict<T>& p, std::int64
     Points targets{};
     if (p.x) {
       targets = gather(team, p.x + (b * p.targets + begin) * dims, p.centre + b * dims, columns, dims, of_targets);
-      turn(team, targets, kernel.period);
+      set_phases(team, targets, kernel.period);
     }
     solve_for(team, p, kernel, f, points, targets, begin, columns, v);
     const std::int64_t before = p.x ? 0 : begin;  // rows of zeros

@@ -49,7 +49,7 @@ NPZOO_TEAM bool same_without_noise(const KrigingKernel& a, const KrigingKernel& 
 struct Points {
   std::int64_t count, dims;
   double* inputs;  // (3, count)
-  double* cosine;  // of 2π x / period; `turn` sets it
+  double* cosine;  // of 2π x / period; `set_phases` sets it
   double* sine;
 };
 
@@ -70,7 +70,7 @@ NPZOO_TEAM Points gather(const Team& team, const T* x, const double* centre, std
 
 /// Computes the phases of points in a period. A period of 0 means that there is none.
 template <class Team>
-NPZOO_TEAM void turn(const Team& team, const Points& points, double period) {
+NPZOO_TEAM void set_phases(const Team& team, const Points& points, double period) {
   const double frequency = period > 0 ? kTwoPi / period : 0;
   team.each(points.count, [=](std::int64_t i) {
     points.cosine[i] = frequency > 0 ? team.cos(frequency * points.inputs[i]) : 1;

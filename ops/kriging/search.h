@@ -39,7 +39,7 @@ NPZOO_TEAM void evidence_of_each(const Team& team, const KrigingKernel* kernels,
   for (std::int64_t k = 0; k < count; ++k) {
     const KrigingKernel& kernel = kernels[k];
     if (kernel.log_weight == kImpossible) continue;
-    if (!before || kernel.period != before->period) turn(team, points, kernel.period);
+    if (!before || kernel.period != before->period) set_phases(team, points, kernel.period);
     if (!before || !same_without_noise(kernel, *before))
       team.covariances(kernel, points, points, true, without_noise, n);
     factorise(team, f, kernel.noise, y, [&] { team.copy(n, without_noise, f.a); });

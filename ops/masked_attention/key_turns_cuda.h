@@ -33,9 +33,9 @@ __device__ __forceinline__ int for_key_turns(const AttentionForward<typename L::
   auto* block_most = reinterpret_cast<std::int64_t*>(values + L::kTile * L::kStride);
   const PointView<const T> k(p.k, p.keys, p.heads, p.width, owned.unit),
       v(p.v, p.keys, p.heads, p.value_width, owned.unit);
-  const Sight<L> sight(p, owned.unit, owned.first);
+  const VisibleKeys<L> keys_seen(p, owned.unit, owned.first);
   const std::int64_t begin = blockIdx.y * spread.length,
-                     end = min(begin + spread.length, most_of_block(sight.most, block_most));
+                     end = min(begin + spread.length, most_of_block(keys_seen.most, block_most));
   static_assert(kSpanPoints % L::kTile == 0);
   int span = 0;
   for (std::int64_t tile = begin; tile < end; tile += L::kTile) {
@@ -45,9 +45,10 @@ __device__ __forceinline__ int for_key_turns(const AttentionForward<typename L::
     stage<L>(k, tile, count, T(1), keys);
     stage<L>(v, tile, count, T(1), values);
     __syncthreads();
-    const int seen_by_any = visible_here(sight.most, tile, count), seen_by_all = visible_here(sight.least, tile, count);
+    const int seen_by_any = visible_here(keys_seen.most, tile, count),
+              seen_by_all = visible_here(keys_seen.least, tile, count);
 #pragma unroll
-    for (int r = 0; r < L::kRows; ++r) visible[r] = visible_here(sight.visible[r], tile, count);
+    for (int r = 0; r < L::kRows; ++r) visible[r] = visible_here(keys_seen.visible[r], tile, count);
     for (int turn = 0; turn * L::kTurn < seen_by_any; ++turn) {
       if ((turn + 1) * L::kTurn <= seen_by_all)
         step(keys, values, turn, std::false_type());

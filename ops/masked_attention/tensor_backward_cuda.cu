@@ -115,19 +115,19 @@ struct QueryTiles {
   }
 
   /// The next tile from `first` on of which a query sees one of the block's keys.
-  __device__ int next(int first, Sight& found) const {
+  __device__ int next(int first, VisibleKeys& found) const {
     for (; first < end; first += kQueries) {
-      found = sight(p, place.batch, first, min(kQueries, end - first));
+      found = visible_keys(p, place.batch, first, min(kQueries, end - first));
       if (first + kQueries > end) found.least = 0;
       if (found.most > place.first) break;
     }
     return first;
   }
 
-  __device__ void load(int first, Sight sight, const QueryTile<Element>& to) const {
+  __device__ void load(int first, VisibleKeys keys, const QueryTile<Element>& to) const {
     const int width = static_cast<int>(p.width);
     note(Tile::template load<2>({q.from(first), d_out.from(first)}, kQueries, end - first, width, vectors,
-                                sight.least < last_key, to.queries),
+                                keys.least < last_key, to.queries),
          to.odd);
     const int i = static_cast<int>(threadIdx.x), query = first + i;
     if (i >= kQueries) return;
@@ -209,7 +209,7 @@ __global__ void __launch_bounds__(BackwardSizes<Format, kWidth, 2>::kWarps* kWar
                        static_cast<int>(end),
                        min(place.first + place.rows, keys),
                        vectors};
-  Sight now{}, then{};
+  VisibleKeys now{}, then{};
   int first = tiles.next(static_cast<int>(begin), now);
   if (first < end) tiles.load(first, now, Streamed::at(0, warps));
   __syncthreads();

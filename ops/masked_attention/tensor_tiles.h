@@ -78,13 +78,13 @@ __device__ inline float fast_exp2(float x) {
 }
 
 /// Keys that the rows of a range see at least and at most.
-struct Sight {
+struct VisibleKeys {
   int least, most;
 };
 
 /// The visible keys of queries [first, first + count); none if count <= 0. All lanes of a warp call it together.
-__device__ inline Sight sight(const AttentionForward<float>& p, int batch, int first, int count) {
-  Sight found{static_cast<int>(kMostPoints), 0};
+__device__ inline VisibleKeys visible_keys(const AttentionForward<float>& p, int batch, int first, int count) {
+  VisibleKeys found{static_cast<int>(kMostPoints), 0};
   const auto look = [&](int query) {
     const int visible = static_cast<int>(p.mask.visible(batch, query, p.keys));
     found = {min(found.least, visible), max(found.most, visible)};
@@ -239,8 +239,9 @@ __device__ __forceinline__ void for_key_tiles(const AttentionForward<float>& p, 
                                               std::int64_t segment_keys, bool vectors, typename Tile::Element* tiles,
                                               int* odd, Warp& warp) {
   const int width = static_cast<int>(p.width), queries = static_cast<int>(p.queries);
-  const Sight of_block = sight(p, place.batch, place.first, min(place.rows, queries - place.first));
-  const Sight of_warp = sight(p, place.batch, place.warp_first, min(warp_rows, queries - place.warp_first));
+  const VisibleKeys of_block = visible_keys(p, place.batch, place.first, min(place.rows, queries - place.first));
+  const VisibleKeys of_warp =
+      visible_keys(p, place.batch, place.warp_first, min(warp_rows, queries - place.warp_first));
   const HeadRows k = head_rows(p, p.k, p.keys, place.head), v = head_rows(p, p.v, p.keys, place.head);
   const int begin = static_cast<int>(place.segment * segment_keys);
   const int end = static_cast<int>(min(std::int64_t{of_block.most}, begin + segment_keys));

@@ -361,9 +361,9 @@ __device__ inline int visible_here(std::int64_t visible, std::int64_t first, int
 /// The number of keys that each query of a lane group sees, and the largest and the least number of the warp's queries.
 /// Rows beyond the last query count as seeing all keys.
 template <class L>
-struct Sight {
+struct VisibleKeys {
   template <class T>
-  __device__ Sight(const AttentionForward<T>& p, std::int64_t unit, std::int64_t first) : most(0), least(p.keys) {
+  __device__ VisibleKeys(const AttentionForward<T>& p, std::int64_t unit, std::int64_t first) : most(0), least(p.keys) {
 #pragma unroll
     for (int r = 0; r < L::kRows; ++r) {
       const bool exists = first + r < p.queries;
