@@ -53,6 +53,19 @@ GAP = range(40, 60)
 
 
 @case
+def a_total_of_a_small_table_is_the_sum_of_its_parts():
+    parts = [(10 + round(9 * noise(i, 1)), 40 + round(9 * noise(i, 2))) for i in range(40)]
+    gap = range(3, 40, 5)
+    lines = [f"{i},{'' if i in gap else a + b},{a},{b}" for i, (a, b) in enumerate(parts)]
+    out, told = predict("day,total,north,south\n" + "\n".join(lines) + "\n")
+    expect("columns help each other" in told, told)
+    header, cells = table(out)
+    for i in gap:
+        mean, std = (float(cells[i][header.index(name)]) for name in ("mean_total", "std_total"))
+        expect(abs(mean - sum(parts[i])) < 2 and std < 3, f"row {i}: {mean} ± {std}, expected {sum(parts[i])}")
+
+
+@case
 def a_long_gap_of_one_column_is_filled_from_the_others():
     together, told = predict(stations())
     expect("columns help each other, CRPS on hidden values" in told, told)

@@ -68,10 +68,23 @@ std::vector<CellGuess> guesses_of(const std::vector<CellFigures>& methods, std::
   return guesses;
 }
 
-double mean_crps(const HiddenCells& cells, const auto& guess) {
-  double sum = 0;
-  for (std::size_t i = 0; i < cells.values.size(); ++i) sum += gaussian_crps(guess(i), cells.values[i]);
-  return sum / static_cast<double>(std::max<std::size_t>(1, cells.values.size()));
+double mean_of(std::span<const double> x) {
+  return std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(std::max<std::size_t>(1, x.size()));
+}
+
+/// Whether scores are less than others of the same cells, by 2 % or more. Few cells have to agree, and by half.
+bool is_clearly_less(std::span<const double> scores, std::span<const double> others) {
+  constexpr double kClearly = 0.98, kFewClearly = 0.5, kStandardErrors = 4;
+  constexpr std::size_t kMany = 15, kFewest = 8;
+  const double ratio = mean_of(scores) / mean_of(others);
+  if (scores.size() >= kMany) return ratio < kClearly;
+  if (scores.size() < kFewest || !(ratio < kFewClearly)) return false;
+  std::vector<double> gains;
+  for (std::size_t i = 0; i < scores.size(); ++i) gains.push_back(others[i] - scores[i]);
+  const double mean = mean_of(gains), n = static_cast<double>(gains.size());
+  double squares = 0;
+  for (const double gain : gains) squares += (gain - mean) * (gain - mean);
+  return mean > kStandardErrors * std::sqrt(squares / (n * (n - 1)));
 }
 
 /// Shares of other columns in the expectation of one: by the squares of partial correlations.
@@ -112,17 +125,19 @@ class Decision {
   }
 
   GapShares shares_of(GapKind kind, std::size_t methods) const {
-    constexpr std::size_t kFewest = 30, kFewestToJoin = 15;
-    constexpr double kClearly = 0.98;  // CRPS on hidden cells
+    constexpr std::size_t kFewest = 30;
     const HiddenCells cells = cells_for(kind, kFewest);
     GapShares g{
         .kind = kind, .methods = fit_shares(cells.guesses, cells.values, methods), .hidden = std::ssize(cells.values)};
-    const double together = mean_crps(
-        cells, [&](std::size_t i) { return g.methods.mix(std::span(cells.guesses).subspan(i * methods, methods)); });
     const MethodShares alone_width = fit_shares(cells.alone, cells.values, 1);  // a better width is no help of columns
-    const double apart =
-        mean_crps(cells, [&](std::size_t i) { return alone_width.mix(std::span(cells.alone).subspan(i, 1)); });
-    g.together = !alone_ || (cells.values.size() >= kFewestToJoin && together < kClearly * apart);
+    std::vector<double> together, apart;
+    for (std::size_t i = 0; i < cells.values.size(); ++i) {
+      const CellGuess mixed = g.methods.mix(std::span(cells.guesses).subspan(i * methods, methods)),
+                      alone = alone_width.mix(std::span(cells.alone).subspan(i, 1));
+      together.push_back(gaussian_crps(mixed, cells.values[i]));
+      apart.push_back(gaussian_crps(alone, cells.values[i]));
+    }
+    g.together = !alone_ || is_clearly_less(together, apart);
     return g;
   }
 
