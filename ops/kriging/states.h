@@ -142,7 +142,7 @@ struct Visit {
   bool is_target;
 };
 
-/// What the filter leaves at a place for the smoother.
+/// Numbers of a place that the filter computes and the smoother reads.
 struct Step {
   double mean, variance;  // of a target; at a point its error over the variance of its value, and 1 over that variance
   double gain[4];         // covariance of states and value

@@ -22,7 +22,7 @@ struct EndPart {
   bool takes_logarithms = true;
   std::array<EndPath, kEndMethods> methods{};
   std::optional<AveragedSmoothing> smoothing{};
-  /// What smoothing is fitted to: the values or their logarithms, without their season.
+  /// The values or their logarithms, without their season. Smoothing is fitted to them.
   struct Curve {
     SeriesTrend trend;
     std::vector<double> flat;
