@@ -32,6 +32,7 @@ void RecordingId::refuse_other_part() {
 
 void Grads::add(const Tensor& x, Tensor d_x) {
   if (!wants(x) || !d_x.defined()) return;
+  if (!id_.has(x.variable())) return outer_->add(x, std::move(d_x));
   if (d_x.shape() != x.shape()) d_x = sum_to(d_x, x.shape());
   Slot& slot = slots_[x.variable().index];
   if (!slot.grad.defined()) {
@@ -44,6 +45,7 @@ void Grads::add(const Tensor& x, Tensor d_x) {
 
 Grads::Target Grads::into(const Tensor& x) {
   check(wants(x), "[grads] found a tensor that is not a variable of this recording, expected a watched one");
+  if (!id_.has(x.variable())) return outer_->into(x);
   Slot& slot = slots_[x.variable().index];
   if (!slot.grad.defined()) {
     slot = {Tensor::empty_like(x), true};
@@ -64,7 +66,7 @@ void Grads::unshare(Slot& slot) {
 }
 
 const Tensor& Grads::find(const Tensor& x) const {
-  check(wants(x), "[grads] found a tensor that this recording did not watch, expected a watched one");
+  check(id_.has(x.variable()), "[grads] found a tensor that this recording did not watch, expected a watched one");
   return slots_[x.variable().index].grad;
 }
 
@@ -74,6 +76,8 @@ Tensor Grads::of(const Tensor& x) const {
 }
 
 Tape::Tape() { begin(); }
+
+Tape::Tape(Grads& outer) : Tape() { grads_.outer_ = &outer; }
 
 Tape::~Tape() { clear(); }
 
@@ -251,7 +255,7 @@ bool needs_grad(const Tensor& x) { return Recorder::tape_for({x}) != nullptr; }
 Tape* Recorder::tape_for(Inputs inputs) {
   if (!current) return nullptr;
   bool any = false;
-  for (const Tensor& input : inputs) any |= current->id_.has(input.variable());  // looks at all: some are refused
+  for (const Tensor& input : inputs) any |= current->records(input);  // looks at all: some are refused
   return any ? current : nullptr;
 }
 

@@ -43,8 +43,8 @@ struct RecordingId {
 /// Gradients under construction, one slot per recorded variable.
 class Grads {
  public:
-  /// Returns whether `x` belongs to the recording, and so needs a gradient.
-  bool wants(const Tensor& x) const { return id_.has(x.variable()); }
+  /// Returns whether `x` belongs to the recording or to the one outside it, and so needs a gradient.
+  bool wants(const Tensor& x) const { return id_.has(x.variable()) || (outer_ && outer_->wants(x)); }
 
   /// Adds a contribution to the gradient of `x`; does nothing for constants. The first one is moved in, later ones are
   /// summed. A contribution of the broadcast shape is summed to x's shape here.
@@ -78,6 +78,7 @@ class Grads {
 
   std::vector<Slot> slots_;
   RecordingId id_;
+  Grads* outer_ = nullptr;  // gets the contributions to variables of its recording
 };
 
 /// Records operations in the order they run and plays them backwards once. The backward pass destroys each node after
@@ -85,6 +86,10 @@ class Grads {
 class Tape {
  public:
   Tape();
+  /// A tape for a part of a computation that runs again within the backward pass of `outer`'s recording. Operations may
+  /// use variables of that recording; the backward pass of this tape adds to their gradients in `outer`, which must
+  /// live as long.
+  explicit Tape(Grads& outer);
   ~Tape();
   Tape(const Tape&) = delete;
   Tape& operator=(const Tape&) = delete;
@@ -113,6 +118,8 @@ class Tape {
   /// Measures operations as they are recorded and played; null: none. It must outlive the tape or the next call.
   void set_profile(Profile* profile) { profile_ = profile; }
 
+  /// True if the tape is of a part of a computation that runs again.
+  bool nested() const { return grads_.outer_ != nullptr; }
   std::size_t size() const { return nodes_.size(); }
   /// Returns the name of the operation at `index`.
   std::string_view name(std::size_t index) const { return nodes_[index].name; }
@@ -131,6 +138,8 @@ class Tape {
   };
 
   Variable new_variable() { return {id_.own, variables_++}; }
+  /// Returns whether an operation on `x` is to be recorded.
+  bool records(const Tensor& x) const { return id_.has(x.variable()) || (grads_.outer_ && grads_.outer_->wants(x)); }
   void begin();
   /// Makes room for one more node, so that pushing it cannot fail.
   void reserve_node();
