@@ -1,7 +1,7 @@
 #pragma once
 
-// Products of small matrices on tensor cores: float32 rounded to bfloat16 or TF32, sums in float32. A warp multiplies
-// together; which lane holds which elements is as the PTX ISA says for mma.m16n8k16 (bf16) and mma.m16n8k8 (tf32). The
+// Products of small matrices on tensor cores: float32 rounded to bfloat16 or TF32, or cut into two TF32 parts, sums in
+// float32. A warp multiplies together; which lane holds which elements is as the PTX ISA says for mma.m16n8k16 (bf16) and mma.m16n8k8 (tf32). The
 // emulation gathers them from the same places, so that an element in the wrong lane gives a wrong product there too.
 // Included by kernel sources only.
 
@@ -18,6 +18,11 @@ struct Bf16 {
   static constexpr int kLeft = 4, kRight = 2;
 };
 struct Tf32 {
+  using Element = std::uint32_t;
+  static constexpr int kLeft = 8, kRight = 4;
+};
+/// float32 as it is: a product is three of TF32, of two parts of each factor. It errs by 2⁻²¹ at most.
+struct Tf32Pairs {
   using Element = std::uint32_t;
   static constexpr int kLeft = 8, kRight = 4;
 };
@@ -145,6 +150,12 @@ inline void load_matrices_transposed(std::uint32_t* x, const void* row) {
 
 #endif
 
+/// Numbers that are read or written at once.
+template <class T, int n>
+struct alignas(sizeof(T) * n) Vector {
+  T x[n];
+};
+
 /// 16 × 16 elements of a left factor, spread over the warp.
 template <class Format>
 struct Left {
@@ -164,14 +175,42 @@ __device__ inline void multiply_add(float* c, const Left<Tf32>& a, const Right<T
   multiply_tf32(c, a.x + 4, b.x + 2);
 }
 
-// Matrices in shared memory have rows `pitch` elements apart, at multiples of 16 bytes.
+/// A number as an element of four bytes.
+__device__ inline std::uint32_t to_word(Tf32, float x) { return to_tf32(x); }
+__device__ inline std::uint32_t to_word(Tf32Pairs, float x) { return std::bit_cast<std::uint32_t>(x); }
+
+/// Cuts float32 into its upper 11 bits, which are a TF32 number, and the rest; infinity has no rest.
+template <int n>
+__device__ void cut(const std::uint32_t (&x)[n], std::uint32_t (&upper)[n], std::uint32_t (&rest)[n]) {
+#pragma unroll
+  for (int i = 0; i < n; ++i) {
+    upper[i] = x[i] & ~0x1fffu;
+    const float whole = std::bit_cast<float>(x[i]), part = std::bit_cast<float>(upper[i]);
+    rest[i] = whole == part ? 0 : std::bit_cast<std::uint32_t>(whole - part) & ~0x1fffu;
+  }
+}
+__device__ inline void multiply_add(float* c, const Left<Tf32Pairs>& a, const Right<Tf32Pairs>& b) {
+  std::uint32_t a_upper[8], a_rest[8], b_upper[4], b_rest[4];
+  cut(a.x, a_upper, a_rest);
+  cut(b.x, b_upper, b_rest);
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    multiply_tf32(c, a_rest + 4 * half, b_upper + 2 * half);
+    multiply_tf32(c, a_upper + 4 * half, b_rest + 2 * half);
+    multiply_tf32(c, a_upper + 4 * half, b_upper + 2 * half);
+  }
+}
+
+// Matrices in shared memory have rows `pitch` elements apart, at multiples of 16 bytes. Those of four-byte elements are
+// loaded in one way whatever becomes of them.
 
 /// Rows [0, 16), columns [0, 16) as a left factor.
 __device__ inline void load_left(Left<Bf16>& a, const std::uint16_t* x, int pitch) {
   const int lane = lane_id();
   load_matrices(a.x, x + lane % 16 * pitch + lane / 16 * 8);
 }
-__device__ inline void load_left(Left<Tf32>& a, const std::uint32_t* x, int pitch) {
+template <class Words>
+__device__ void load_left(Left<Words>& a, const std::uint32_t* x, int pitch) {
   const int lane = lane_id();
   const std::uint32_t* row = x + lane % 16 * pitch + lane / 16 * 4;
   load_matrices(a.x, row);
@@ -186,7 +225,8 @@ __device__ inline void load_transposed_right(Right<Bf16> (&b)[2], const std::uin
   b[0] = {{all[0], all[1]}};
   b[1] = {{all[2], all[3]}};
 }
-__device__ inline void load_transposed_right(Right<Tf32> (&b)[2], const std::uint32_t* x, int pitch) {
+template <class Words>
+__device__ void load_transposed_right(Right<Words> (&b)[2], const std::uint32_t* x, int pitch) {
   const int lane = lane_id();
   const std::uint32_t* row = x + lane % 8 * pitch + lane / 8 * 4;
   load_matrices(b[0].x, row);
@@ -200,9 +240,24 @@ __device__ inline void load_transposed_right(Right<Tf32> (&b)[2], const std::uin
 __device__ inline void to_left(Left<Bf16>& a, const float* c, const float* next) {
   a = {{to_bf16(c[0], c[1]), to_bf16(c[2], c[3]), to_bf16(next[0], next[1]), to_bf16(next[2], next[3])}};
 }
-__device__ inline void to_left(Left<Tf32>& a, const float* c, const float* next) {
-  a = {{to_tf32(c[0]), to_tf32(c[2]), to_tf32(c[1]), to_tf32(c[3]), to_tf32(next[0]), to_tf32(next[2]),
-        to_tf32(next[1]), to_tf32(next[3])}};
+template <class Words>
+__device__ void to_left(Left<Words>& a, const float* c, const float* next) {
+  a = {{to_word(Words{}, c[0]), to_word(Words{}, c[2]), to_word(Words{}, c[1]), to_word(Words{}, c[3]),
+        to_word(Words{}, next[0]), to_word(Words{}, next[2]), to_word(Words{}, next[1]), to_word(Words{}, next[3])}};
+}
+
+/// Rows [0, 16), columns [0, 16), transposed, as two right factors side by side, for left factors that `to_left` made.
+__device__ inline void load_transposed_right_of_product(Right<Bf16> (&b)[2], const std::uint16_t* x, int pitch) {
+  load_transposed_right(b, x, pitch);
+}
+template <class Words>
+__device__ void load_transposed_right_of_product(Right<Words> (&b)[2], const std::uint32_t* x, int pitch) {
+  const std::uint32_t* at = x + lane_id() / 4 * pitch + lane_id() % 4 * 2;
+#pragma unroll
+  for (int i = 0; i < 2; ++i, at += 8 * pitch) {
+    const auto pair = [at](int column) { return *reinterpret_cast<const Vector<std::uint32_t, 2>*>(at + column); };
+    b[i] = {{pair(0).x[0], pair(0).x[1], pair(8).x[0], pair(8).x[1]}};
+  }
 }
 
 /// Rows [0, 16), columns [0, 16) as two right factors side by side, for left factors that `to_left` made.
@@ -213,24 +268,20 @@ __device__ inline void load_right(Right<Bf16> (&b)[2], const std::uint16_t* x, i
   b[0] = {{all[0], all[1]}};
   b[1] = {{all[2], all[3]}};
 }
-__device__ inline void load_right(Right<Tf32> (&b)[2], const std::uint32_t* x, int pitch) {
+template <class Words>
+__device__ void load_right(Right<Words> (&b)[2], const std::uint32_t* x, int pitch) {
   const int lane = lane_id();
   const std::uint32_t* at = x + lane % 4 * 2 * pitch + lane / 4;
   for (int i = 0; i < 2; ++i, at += 8) b[i] = {{at[0], at[pitch], at[8 * pitch], at[9 * pitch]}};
 }
 
-/// Numbers that are read or written at once.
-template <class T, int n>
-struct alignas(sizeof(T) * n) Vector {
-  T x[n];
-};
-
 /// Four numbers as elements of a matrix.
 __device__ inline Vector<std::uint32_t, 2> round_four(Bf16, const float* x) {
   return {{to_bf16(x[0], x[1]), to_bf16(x[2], x[3])}};
 }
-__device__ inline Vector<std::uint32_t, 4> round_four(Tf32, const float* x) {
-  return {{to_tf32(x[0]), to_tf32(x[1]), to_tf32(x[2]), to_tf32(x[3])}};
+template <class Words>
+__device__ Vector<std::uint32_t, 4> round_four(Words format, const float* x) {
+  return {{to_word(format, x[0]), to_word(format, x[1]), to_word(format, x[2]), to_word(format, x[3])}};
 }
 
 __device__ inline float to_float(std::uint16_t bits) { return std::bit_cast<float>(std::uint32_t{bits} << 16); }
@@ -238,14 +289,18 @@ __device__ inline float to_float(std::uint32_t bits) { return std::bit_cast<floa
 
 /// x as a factor.
 __device__ inline float rounded(Bf16, float x) { return std::bit_cast<float>(to_bf16(0, x)); }
-__device__ inline float rounded(Tf32, float x) { return std::bit_cast<float>(to_tf32(x)); }
+template <class Words>
+__device__ float rounded(Words format, float x) {
+  return std::bit_cast<float>(to_word(format, x));
+}
 
 /// The elements of a register, with 0 in the place of non-finite ones.
 __device__ inline std::uint32_t finite_part(Bf16, std::uint32_t pair) {
   if ((pair & 0x7f80u) == 0x7f80u) pair &= 0xffff0000u;
   return (pair & 0x7f800000u) == 0x7f800000u ? pair & 0xffffu : pair;
 }
-__device__ inline std::uint32_t finite_part(Tf32, std::uint32_t bits) {
+template <class Words>
+__device__ std::uint32_t finite_part(Words, std::uint32_t bits) {
   return (bits & 0x7f800000u) == 0x7f800000u ? 0 : bits;
 }
 

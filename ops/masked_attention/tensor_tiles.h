@@ -16,6 +16,7 @@ using tensor_core::Bf16;
 using tensor_core::Left;
 using tensor_core::Right;
 using tensor_core::Tf32;
+using tensor_core::Tf32Pairs;
 using tensor_core::Vector;
 
 constexpr double kLog2E = 1.44269504088896340736, kLn2 = 0.69314718055994530942;
@@ -184,6 +185,11 @@ class LeftRows {
 #pragma unroll
       for (int i = 0; i < kWidth / 16; ++i)
         tensor_core::load_left(kept_[i], rows + 16 * i, Tiles<Format, kWidth>::kPitch);
+  }
+  /// Sets the columns [16 i, 16 i + 16) of rows in registers.
+  __device__ void set(int i, const Left<Format>& columns) {
+    static_assert(kInRegisters);
+    kept_[i] = columns;
   }
   /// Columns [16 i, 16 i + 16).
   __device__ Left<Format> columns(int i) const {

@@ -6,14 +6,17 @@
 
 namespace npzoo {
 
-/// Results of npzoo/engine/cuda/tensor_core.h for small matrices, in bf16 or tf32: see tensor_core_test.cpp.
+/// Results of npzoo/engine/cuda/tensor_core.h for small matrices: see tensor_core_test.cpp.
 struct TensorCoreProbe {
-  bool bf16;
+  enum class Format : std::uint8_t { tf32, bf16, tf32_pairs };
+
+  Format format;
   const float* a;  // (16, 16)
   const float* b;  // (16, 16)
   const float* c;  // (16, 16)
   float* product;  // a bᵀ
   float* chained;  // (a bᵀ) c
+  float* turned;   // (a bᵀ) cᵀ
   const float* x;  // 64 numbers
   float* rounded;
   float* finite;  // the rounded ones, 0 for those that are not finite

@@ -43,6 +43,10 @@ __global__ void probe_kernel(TensorCoreProbe p) {
   load_right(right, c, kPitch);
   for (int n = 0; n < 2; ++n) multiply_add(chained[n], left, right[n]);
   store_product(chained, p.chained);
+  load_transposed_right_of_product(right, c, kPitch);
+  float turned[2][4] = {};
+  for (int n = 0; n < 2; ++n) multiply_add(turned[n], left, right[n]);
+  store_product(turned, p.turned);
 
   for (int i = lane_id(); i < 64; i += kWarp) p.rounded[i] = rounded(Format{}, p.x[i]);
   for (int i = lane_id(); i < 16; i += kWarp) {
@@ -58,7 +62,12 @@ __global__ void probe_kernel(TensorCoreProbe p) {
 
 void probe_tensor_cores(Cuda& cuda, const TensorCoreProbe& p) {
   constexpr std::size_t kShared = 3 * 16 * 20 * sizeof(float);
-  launch(cuda, "probe", p.bf16 ? probe_kernel<Bf16> : probe_kernel<Tf32>, 1, kWarp, kShared, p);
+  const auto start = [&](void (*kernel)(TensorCoreProbe)) { launch(cuda, "probe", kernel, 1, kWarp, kShared, p); };
+  switch (p.format) {
+    case TensorCoreProbe::Format::tf32: return start(probe_kernel<Tf32>);
+    case TensorCoreProbe::Format::bf16: return start(probe_kernel<Bf16>);
+    case TensorCoreProbe::Format::tf32_pairs: return start(probe_kernel<Tf32Pairs>);
+  }
 }
 
 }  // namespace npzoo

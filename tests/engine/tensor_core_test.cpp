@@ -10,11 +10,16 @@ namespace {
 
 using namespace testing;
 
-/// With the bits behind the first `kept` of the fraction rounded away: to the even neighbour in the middle between two
-/// (bf16), or away from 0 (tf32).
-double rounded(float x, bool bf16) {
+using Format = TensorCoreProbe::Format;
+
+constexpr Format kFormats[] = {Format::tf32, Format::bf16, Format::tf32_pairs};
+
+/// With the last bits of the fraction rounded away: to the even neighbour in the middle between two (bf16), or away
+/// from 0 (tf32).
+double rounded(float x, Format format) {
+  if (!std::isfinite(x) || format == Format::tf32_pairs) return x;
+  const bool bf16 = format == Format::bf16;
   const int dropped = bf16 ? 16 : 13;
-  if (!std::isfinite(x)) return x;
   const double unit = std::ldexp(1.0, std::max(std::ilogb(x), -126) - 23 + dropped);
   const double scaled = double{x} / unit;
   const double whole = bf16 ? std::nearbyint(scaled) : std::round(scaled);
@@ -22,7 +27,7 @@ double rounded(float x, bool bf16) {
 }
 
 struct Found {
-  std::vector<double> product, chained, rounded, finite;
+  std::vector<double> product, chained, turned, rounded, finite;
 };
 
 bool skipped() {
@@ -31,20 +36,21 @@ bool skipped() {
   return true;
 }
 
-Found probe(bool bf16, const Tensor& matrices, const Tensor& x) {
+Found probe(Format format, const Tensor& matrices, const Tensor& x) {
   const Tensor in = matrices.to(Device::cuda), numbers = x.to(Device::cuda);
-  Tensor products = Tensor::empty({2, 16, 16}, DType::float32, Device::cuda);
+  Tensor products = Tensor::empty({3, 16, 16}, DType::float32, Device::cuda);
   Tensor roundings = Tensor::empty({2, 64}, DType::float32, Device::cuda);
   const auto* m = in.data<float>();
   auto *p = products.data<float>(), *r = roundings.data<float>();
   with_cuda([&](const Backend& backend) {
     backend.with_cuda_context([&](auto& cuda) {
-      probe_tensor_cores(cuda, {bf16, m, m + 256, m + 512, p, p + 256, numbers.data<float>(), r, r + 64});
+      probe_tensor_cores(cuda, {format, m, m + 256, m + 512, p, p + 256, p + 512, numbers.data<float>(), r, r + 64});
     });
   });
   const std::vector<double> of = doubles(products.to(Device::cpu)), rs = doubles(roundings.to(Device::cpu));
   return {{of.begin(), of.begin() + 256},
-          {of.begin() + 256, of.end()},
+          {of.begin() + 256, of.begin() + 512},
+          {of.begin() + 512, of.end()},
           {rs.begin(), rs.begin() + 64},
           {rs.begin() + 64, rs.end()}};
 }
@@ -62,24 +68,28 @@ TEST_CASE("tensor cores: products of rounded factors") {
   if (skipped()) return;
   const Tensor matrices = on_cpu({3, 16, 16}, 1), x = on_cpu({64}, 2);
   const auto in = matrices.values<float>();
-  for (const bool bf16 : {false, true}) {
-    CAPTURE(bf16);
-    const auto element = [&](int m, int i, int j) { return rounded(in[m * 256 + i * 16 + j], bf16); };
-    const Found found = probe(bf16, matrices, x);
+  for (const Format format : kFormats) {
+    CAPTURE(static_cast<int>(format));
+    const auto element = [&](int m, int i, int j) { return rounded(in[m * 256 + i * 16 + j], format); };
+    const Found found = probe(format, matrices, x);
     for (int i = 0; i < 16; ++i)
       for (int j = 0; j < 16; ++j) {
-        double product = 0, chained = 0, size = 0, chained_size = 0;
+        double product = 0, chained = 0, turned = 0, size = 0, chained_size = 0, turned_size = 0;
         for (int k = 0; k < 16; ++k) {
           const double term = element(0, i, k) * element(1, j, k);
-          const double next = rounded(static_cast<float>(found.product[i * 16 + k]), bf16) * element(2, k, j);
+          const double left = rounded(static_cast<float>(found.product[i * 16 + k]), format);
+          const double next = left * element(2, k, j), across = left * element(2, j, k);
           product += term;
           size += std::abs(term);
           chained += next;
           chained_size += std::abs(next);
+          turned += across;
+          turned_size += std::abs(across);
         }
         // Each of 16 terms is cut off somewhere below the 22nd bit of the largest.
         CHECK(std::abs(found.product[i * 16 + j] - product) <= 16 * 0x1p-22 * size);
         CHECK(std::abs(found.chained[i * 16 + j] - chained) <= 16 * 0x1p-22 * chained_size);
+        CHECK(std::abs(found.turned[i * 16 + j] - turned) <= 16 * 0x1p-22 * turned_size);
       }
   }
 }
@@ -94,12 +104,12 @@ TEST_CASE("tensor cores: roundings") {
        {0.0f, -0.0f, 1.0f, 0x1.01p0f, 0x1.03p0f, -0x1.01p0f, 0x1.010002p0f, 0x1.002p0f, 0x1.006p0f, -0x1.002p0f,
         0x1.001ffep0f, 3e38f, 3.4e38f, -3.4e38f, 0x1p-126f, 0x1.8p-130f, INFINITY, -INFINITY, NAN})
     values[n++] = value;
-  for (const bool bf16 : {false, true}) {
-    CAPTURE(bf16);
-    const Found found = probe(bf16, matrices, x);
+  for (const Format format : kFormats) {
+    CAPTURE(static_cast<int>(format));
+    const Found found = probe(format, matrices, x);
     for (std::size_t i = 0; i < values.size(); ++i) {
       CAPTURE(values[i]);
-      const double expected = rounded(values[i], bf16);
+      const double expected = rounded(values[i], format);
       if (std::isnan(expected))
         CHECK(std::isnan(found.rounded[i]));
       else
