@@ -16,6 +16,8 @@ class LayerNorm {
     return residual_layer_norm(x, residual, weight.value, bias.value, eps_);
   }
 
+  double eps() const { return eps_; }
+
   void visit(ModuleVisitor& visitor) {
     visitor("weight", weight);
     visitor("bias", bias);

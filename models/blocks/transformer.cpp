@@ -2,7 +2,9 @@
 
 #include "npzoo/models/blocks/chunks.h"
 #include "npzoo/models/blocks/equal_layers.h"
+#include "npzoo/models/blocks/recomputed.h"
 #include "npzoo/ops/elementwise/elementwise.h"
+#include "npzoo/ops/transformer_layer/transformer_layer.h"
 
 namespace npzoo {
 
@@ -26,11 +28,28 @@ TransformerLayer::TransformerLayer(const TransformerConfig& config, Initializer&
       norm_(config.norm),
       gelu_(config.gelu) {}
 
+KeysValues TransformerLayer::keys_values_of(const Tensor& points, const PrefixMask& mask) const {
+  return attention.project(norm_ == NormPlacement::pre ? norm1(points) : points, mask);
+}
+
 KeysValues TransformerLayer::keys_values(const Tensor& context, const PrefixMask& mask) const {
+  if (attention.features && recomputes(context)) {
+    KeysValues found;
+    {
+      const NoGrad off;
+      found = keys_values(context, mask);
+    }
+    KeySummary& summary = found.summary;
+    summary.sums = recomputed_sum("summarise_points", context, {attention.key.weight.value}, summary.sums,
+                                  [this, mask, shift = summary.shift](const Tensor& points, std::int64_t begin) {
+                                    const KeySummary part = keys_values_of(points, mask.after(begin)).summary;
+                                    return merge(part, {Tensor::zeros_like(part.sums), shift}).sums;
+                                  });
+    return found;
+  }
   KeysValues joined;
   for_chunks(context.dim(1), chunk_points(context.device()), [&](std::int64_t begin, std::int64_t end) {
-    const Tensor points = points_between(context, begin, end);
-    const KeysValues part = attention.project(norm_ == NormPlacement::pre ? norm1(points) : points, mask.after(begin));
+    const KeysValues part = keys_values_of(points_between(context, begin, end), mask.after(begin));
     if (end - begin == context.dim(1)) {
       joined = part;
       return;
@@ -50,9 +69,33 @@ KeysValues TransformerLayer::keys_values(const Tensor& context, const PrefixMask
   return joined;
 }
 
+Tensor TransformerLayer::fused(const Tensor& x, const KeysValues& context, const PrefixMask& mask,
+                               const Dropping& dropping) const {
+  // A recording keeps the steps, so that its backward pass need not compute them again.
+  if (x.device() == Device::cpu || current_tape() || attention.features || dropping.share > 0 || context.samples > 1 ||
+      AttentionListener::current())
+    return {};
+  const auto of = [](const auto& module) { return WeightAndBias{module.weight.value, module.bias.value}; };
+  const TransformerLayerWeights weights{of(attention.query), of(attention.out), of(expand),
+                                        of(contract),        of(norm1),         of(norm2)};
+  const AttentionOptions heads = attention.options();
+  const TransformerLayerOptions options{.heads = heads.heads,
+                                        .scale = heads.scale,
+                                        .pre_norm = norm_ == NormPlacement::pre,
+                                        .gelu = gelu_,
+                                        .eps = norm1.eps()};
+  if (!transformer_layer_is_fused(x, context.keys, context.values, weights, options)) return {};
+  return transformer_layer(x, context.keys, context.values, mask, weights, options);
+}
+
 Tensor TransformerLayer::operator()(const Tensor& x, const KeysValues& context, const PrefixMask& mask,
                                     const Dropping& dropping) const {
-  return after_attention(x, attention(before_attention(x), context, mask), dropping);
+  const auto rows = [this, context, mask, dropping](const Tensor& points, std::int64_t) {
+    if (const Tensor whole = fused(points, context, mask, dropping); whole.defined()) return whole;
+    return after_attention(points, attention(before_attention(points), context, mask), dropping);
+  };
+  if (dropping.share > 0 || mask.varies_by_row() || !recomputes(x)) return rows(x, 0);
+  return recomputed_points("transformer_layer", x, {attention.query.weight.value}, rows);
 }
 
 Tensor TransformerLayer::feed_forward(const Tensor& x, const Dropping& dropping) const {

@@ -38,13 +38,14 @@ class TransformerLayer {
   TransformerLayer(const TransformerConfig& config, Initializer& init);
 
   /// Returns the keys and values of this layer for the context states that enter it, (B, Nc, E). Works in chunks of
-  /// points if nothing is recorded.
+  /// points if nothing is recorded, or if attention is linear and the backward pass computes them again.
   KeysValues keys_values(const Tensor& context, const PrefixMask& mask = PrefixMask::all()) const;
   /// The same of a post-norm layer whose keys and values come from different tensors, (B, N, E) each.
   KeysValues project(const Tensor& for_keys, const Tensor& for_values) const {
     return attention.project(for_keys, for_values);
   }
-  /// x (B, Nq, E) → (B, Nq, E)
+  /// x (B, Nq, E) → (B, Nq, E). The backward pass computes the rows again if there are many and none are dropped
+  /// (see recomputes): a recording then keeps x.
   Tensor operator()(const Tensor& x, const KeysValues& context, const PrefixMask& mask,
                     const Dropping& dropping = {}) const;
   // The two halves of the layer, for other forms of attention; all (B, Nq, E).
@@ -60,6 +61,9 @@ class TransformerLayer {
   Linear expand, contract;
 
  private:
+  KeysValues keys_values_of(const Tensor& points, const PrefixMask& mask) const;
+  /// The layer as one operation; undefined if it is not one here.
+  Tensor fused(const Tensor& x, const KeysValues& context, const PrefixMask& mask, const Dropping& dropping) const;
   Tensor feed_forward(const Tensor& x, const Dropping& dropping) const;
 
   NormPlacement norm_;

@@ -2,6 +2,7 @@
 
 #include "npzoo/models/blocks/chunks.h"
 #include "npzoo/models/blocks/drop_values.h"
+#include "npzoo/models/blocks/recomputed.h"
 #include "npzoo/models/conditional/encoders.h"
 
 namespace npzoo {
@@ -25,9 +26,15 @@ std::unique_ptr<TokenTransformerState> TokenModel::encoded(const Context& contex
                                                            std::int64_t samples, const Dropping& dropping) const {
   const Context points = clear_padding(context);
   HeldContext held(context, draws, samples);
-  Tensor tokens = in_chunks(concat({points.xc, points.yc}, -1), embedder);                          // (B, Nc, E)
+  Tensor tokens = tokens_of(concat({points.xc, points.yc}, -1));                                    // (B, Nc, E)
   auto layers = encoder.encode(std::move(tokens), PrefixMask::lengths(context.lengths), dropping);  // per layer
   return std::make_unique<TokenTransformerState>(std::move(held), std::move(layers));
+}
+
+Tensor TokenModel::tokens_of(const Tensor& points) const {
+  if (!recomputes(points)) return in_chunks(points, embedder);
+  return recomputed_points("embed_points", points, {embedder.layers[0].weight.value},
+                           [this](const Tensor& some, std::int64_t) { return embedder(some); });
 }
 
 std::unique_ptr<ContextState> TokenModel::do_condition(const Context& context, Draws& draws,
@@ -39,11 +46,13 @@ template <class F>
 Tensor TokenModel::chunks(const ContextState& state, const Tensor& xt, const F& f) const {
   const auto& context = state_as<TokenTransformerState>(state, "token_transformer");
   const PrefixMask mask = PrefixMask::lengths(context.context.lengths);
-  return in_chunks(xt, [&](const Tensor& x) {
+  const auto rows = [this, mask, encoded = context.encoded, f](const Tensor& x, std::int64_t) {
     const Tensor unknown = Tensor::zeros(x.shape().with(-1, config_.dim_y), x.dtype(), x.device());  // (B, n, Dy)
     const Tensor tokens = embedder(concat({x, unknown}, -1));                                        // (B, n, E)
-    return f(encoder.query(context.encoded, tokens, mask));                                          // (B, n, E)
-  });
+    return f(encoder.query(encoded, tokens, mask));                                                  // (B, n, E)
+  };
+  if (recomputes(xt)) return recomputed_points("query", xt, {embedder.layers[0].weight.value}, rows);
+  return in_chunks(xt, [&](const Tensor& x) { return rows(x, 0); });
 }
 
 Tensor TokenModel::encode_targets(const ContextState& state, const Tensor& xt) const {
@@ -51,7 +60,7 @@ Tensor TokenModel::encode_targets(const ContextState& state, const Tensor& xt) c
 }
 
 Tensor TokenModel::encode_targets(const ContextState& state, const Tensor& xt, const Mlp& head) const {
-  return chunks(state, xt, head);
+  return chunks(state, xt, [&head](const Tensor& h) { return head(h); });
 }
 
 Tensor TokenModel::encode_context(const ContextState& state) const {

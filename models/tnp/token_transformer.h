@@ -27,7 +27,8 @@ struct TokenTransformerState : HeldContext {
 };
 
 /// A neural process made of tokens [x; y] (targets [x; 0]), one embedder and a TwoStreamTransformer; heirs have the
-/// head. Points are worked through in chunks when nothing is recorded.
+/// head. Points are worked through in chunks when nothing is recorded, and when there are so many that the backward
+/// pass computes them again.
 class TokenModel : public Model {
  public:
   std::unique_ptr<ContextState> do_condition(const Context& context, Draws& draws, std::int64_t samples) const override;
@@ -55,6 +56,8 @@ class TokenModel : public Model {
   Tensor encode_context(const ContextState& state) const;
 
  private:
+  /// points (B, N, Dx + Dy) → (B, N, E)
+  Tensor tokens_of(const Tensor& points) const;
   template <class F>
   Tensor chunks(const ContextState& state, const Tensor& xt, const F& f) const;
 

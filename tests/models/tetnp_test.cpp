@@ -5,7 +5,6 @@
 #include <cmath>
 #include <optional>
 
-#include "npzoo/models/blocks/recomputed.h"
 #include "npzoo/ops/gather/gather.h"
 #include "npzoo/ops/matmul/matmul.h"
 #include "npzoo/ops/reduce/reduce.h"
@@ -206,31 +205,6 @@ TEST_CASE("tetnp: queries in chunks give the same values and gradients, and need
     // A query has 7 · 100 numbers in each hidden layer of the network of pairs.
     CHECK(peak(128) - peak(64) < 64 * 7 * 100 * 8 / 4);
   }
-}
-
-TEST_CASE("recomputed: values and gradients are those of the function, and its recording keeps the inputs alone") {
-  const std::vector<Tensor> inputs{normal<double>({4, 3}, 1), normal<double>({3, 5}, 2), normal<double>({4, 5}, 3)};
-  const PureFunction f = [](std::span<const Tensor> x) {
-    return mul(tanh(matmul(x[0], x[1])), tanh(affine(x[2], 2, 0)));
-  };
-  const auto plain = with_gradients([&](const std::vector<Tensor>& in) { return sum(square(f(in))); }, inputs);
-  const auto again = with_gradients(
-      [&](const std::vector<Tensor>& in) { return sum(square(recomputed("recomputed_test", in, f))); }, inputs);
-  REQUIRE(plain.size() == 4);
-  for (std::size_t i = 0; i < plain.size(); ++i) CHECK(same_bits(again[i], plain[i]));
-  // An input without a gradient.
-  const auto of_two = with_gradients(
-      [&](const std::vector<Tensor>& in) {
-        return sum(square(recomputed("recomputed_test", {in[0], in[1], inputs[2]}, f)));
-      },
-      {inputs[0], inputs[1]});
-  for (std::size_t i = 0; i < of_two.size(); ++i) CHECK(same_bits(of_two[i], plain[i]));
-  Tape tape;
-  const Recording on(tape);
-  Tensor leaf = inputs[0].detach();
-  tape.watch(leaf);
-  static_cast<void>(recomputed("recomputed_test", {leaf, inputs[1], inputs[2]}, f));
-  CHECK(tape.size() == 1);
 }
 
 TEST_CASE("tetnp: options that do not go together are refused") {
