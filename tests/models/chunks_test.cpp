@@ -41,7 +41,7 @@ TEST_CASE("chunks: results in chunks equal results at once") {
   for (const std::int64_t points : {std::int64_t{0}, std::int64_t{5}, kChunk, 2 * kChunk + 5}) {
     CAPTURE(points);
     const Tensor x = normal<float>({2, points, 3}, 1), y = normal<float>({2, points, 3}, 2);
-    int calls = 0;
+    std::atomic<int> calls = 0;
     const Tensor twice = in_chunks(x, [&](const Tensor& part) {
       ++calls;
       return affine(part, 2, 1);
