@@ -226,7 +226,7 @@ def bad_input_is_refused():
         args = stream_args(**tables)
         for more in ([], ["--every", 5000]):
             fail(*args, *more, naming=naming)
-    late = stream_args(context=table(ROWS * 700) + "1,nan\n")
+    late = [*stream_args(context=table(ROWS * 700) + "1,nan\n"), "--chunk", 500]  # one by one takes ten times as long
     fail(*late, naming=["context.csv:5602"])
     done = npzoo(*late, "--every", 5000)  # after an answer, and what it is warned of
     expect(done.returncode == 1 and not done.stdout and "context.csv:5602" in done.stderr.splitlines()[-1], done.stderr)
