@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <span>
 
@@ -22,6 +23,7 @@ struct ModelTraits {
   bool resamples = false;      // it draws from the points of a context: their order, and repeats, matter in law alone
   bool counts_points = false;  // a point that is given twice counts twice
   bool ordered = false;        // predictions depend on the order of the context's points
+  std::int64_t most_inputs = std::numeric_limits<std::int64_t>::max();  // it refuses tasks with more inputs
 };
 
 /// A model's row. Its file defines it by a function `ModelInfo NAME_info()`.

@@ -24,12 +24,6 @@ Architecture read_architecture(ConfigReader& reader) {
   return static_cast<Architecture>(std::ranges::find(names, name) - names.begin());
 }
 
-double read_points_per_unit(ConfigReader& reader) {
-  constexpr NumberRule kDensity{[](double x) { return x >= 1e-6 && x <= kLargestNumber; },
-                                "a number from 1e-6 to 1e15"};
-  return reader.number("points_per_unit", "points of the grid per unit of the inputs", kDensity);
-}
-
 /// Pixels along each input: grid_size of all, unless there is a grid_size_2 for the second.
 std::array<std::int64_t, 2> read_grid_sizes(ConfigReader& reader, std::int64_t dim_x) {
   const auto read = [&](const char* key, KeyLine line) {
@@ -104,6 +98,7 @@ std::int64_t read_network(ConfigReader& reader, ConvCnpConfig& c) {
                                         "receptive field of all convolutions, in units of the inputs", kPositive),
                           c.points_per_unit, c.layers);
       return 1;
+    case Architecture::fourier: break;  // a model of its own reads its keys
     case Architecture::convgnp_unet:
       c.channels = read_widths(reader, "unet_channels", "channels of each level of the U-Net, such as \"64 64 128\"");
       return std::int64_t{1} << c.channels.size();
@@ -112,6 +107,12 @@ std::int64_t read_network(ConfigReader& reader, ConvCnpConfig& c) {
 }
 
 }  // namespace
+
+double read_points_per_unit(ConfigReader& reader) {
+  constexpr NumberRule kDensity{[](double x) { return x >= 1e-6 && x <= kLargestNumber; },
+                                "a number from 1e-6 to 1e15"};
+  return reader.number("points_per_unit", "points of the grid per unit of the inputs", kDensity);
+}
 
 ConvCnpConfig read_convcnp_config(const ModelConfig& config) {
   ConfigReader reader(config, kModel);

@@ -6,6 +6,7 @@
 #include "npzoo/models/blocks/chunks.h"
 #include "npzoo/models/convcnp/authors.h"
 #include "npzoo/models/convcnp/config.h"
+#include "npzoo/models/convcnp/fourier_network.h"
 #include "npzoo/models/convcnp/pixel_coders.h"
 #include "npzoo/models/registry.h"
 #include "npzoo/ops/elementwise/elementwise.h"
@@ -20,10 +21,13 @@ bool is_convgnp(const ConvCnpConfig& c) {
   return c.architecture == Architecture::convgnp_conv || c.architecture == Architecture::convgnp_unet;
 }
 
-/// That of ConvCNP's own code.
+/// True for the code of ConvCNP itself.
 bool is_original(const ConvCnpConfig& c) {
   return c.architecture == Architecture::simple || c.architecture == Architecture::unet;
 }
+
+/// True if encoder and decoder are those of ConvCNP's own code, between which SConvCNP has another network.
+bool has_original_coders(const ConvCnpConfig& c) { return is_original(c) || c.architecture == Architecture::fourier; }
 
 bool is_on_grid(const ConvCnpConfig& c) { return c.architecture == Architecture::on_grid; }
 
@@ -31,7 +35,7 @@ bool is_on_grid(const ConvCnpConfig& c) { return c.architecture == Architecture:
 /// one input would make sums over a plane five times as large: there half of it does.
 double initial_log_scale(const ConvCnpConfig& c) {
   if (c.architecture == Architecture::dl4bi) return -1;
-  return std::log((is_original(c) && c.dim_x == 1 ? 2 : 1) / c.points_per_unit);
+  return std::log((has_original_coders(c) && c.dim_x == 1 ? 2 : 1) / c.points_per_unit);
 }
 
 std::unique_ptr<GridEncoder> make_encoder(const ConvCnpConfig& c, Initializer& init) {
@@ -39,8 +43,8 @@ std::unique_ptr<GridEncoder> make_encoder(const ConvCnpConfig& c, Initializer& i
   const double scale = initial_log_scale(c);
   if (is_on_grid(c)) return pixel_encoder(c.grid.dims(), c.dim_y, c.density_kernel, c.width, init);
   if (is_convgnp(c)) return set_convolution_encoder(1, scale, 1e-4, {});
-  return set_convolution_encoder(in, scale, 1e-8,
-                                 is_original(c) ? xavier_linear(in, c.in_channels, init) : Linear(in, c.width, init));
+  return set_convolution_encoder(
+      in, scale, 1e-8, has_original_coders(c) ? xavier_linear(in, c.in_channels, init) : Linear(in, c.width, init));
 }
 
 std::unique_ptr<GridNetwork> make_network(const ConvCnpConfig& c, Initializer& init) {
@@ -54,6 +58,7 @@ std::unique_ptr<GridNetwork> make_network(const ConvCnpConfig& c, Initializer& i
     case Architecture::convgnp_conv:
       return plain_network(dims, density_and_values, c.channels.front(), c.layers, c.kernel, outputs, init);
     case Architecture::convgnp_unet: return pooling_u_network(dims, density_and_values, c.channels, outputs, init);
+    case Architecture::fourier: return fourier_network({c.in_channels, c.width, c.modes}, c.grid.columns(), init);
   }
   fail("[convcnp] unknown architecture");
 }
@@ -63,7 +68,7 @@ std::unique_ptr<GridDecoder> make_decoder(const ConvCnpConfig& c, std::int64_t c
   if (is_on_grid(c)) return pixel_decoder(channels, values, c.head_hidden, c.min_std, init);
   const double scale = initial_log_scale(c);
   if (is_convgnp(c)) return variance_decoder(values, scale);
-  if (is_original(c)) return separate_decoder(channels, values, scale, init);
+  if (has_original_coders(c)) return separate_decoder(channels, values, scale, init);
   return dense_decoder(channels, values, scale, c.head_hidden, c.min_std, init);
 }
 
@@ -91,9 +96,10 @@ Tensor ConvCnp::sums_of(const Context& context) const {
 
 std::unique_ptr<ContextState> ConvCnp::from_sums(Tensor sums) const {
   auto state = std::make_unique<GriddedContext>(config_.grid);
-  state->sums = std::move(sums);                                                                     // (B, G, 1 + Dy)
-  state->encoding = encoder_->encode(state->sums);                                                   // (B, G, C)
-  state->features = (*network_)(is_original(config_) ? sigmoid(state->encoding) : state->encoding);  // (B, G, C′)
+  state->sums = std::move(sums);                    // (B, G, 1 + Dy)
+  state->encoding = encoder_->encode(state->sums);  // (B, G, C)
+  const bool squashed = has_original_coders(config_);
+  state->features = (*network_)(squashed ? sigmoid(state->encoding) : state->encoding);  // (B, G, C′)
   return state;
 }
 
@@ -103,15 +109,15 @@ std::unique_ptr<ContextState> ConvCnp::do_condition(const Context& context, Draw
 }
 
 std::unique_ptr<ContextState> ConvCnp::do_update(const ContextState& state, const Context& more) const {
-  const auto& gridded = state_as<GriddedContext>(state, "convcnp");
-  check(more.xc.dim(0) == gridded.sums.dim(0), "[convcnp] {} batch elements found, expected {} as in the state",
-        more.xc.dim(0), gridded.sums.dim(0));
+  const auto& gridded = state_as<GriddedContext>(state, config_.name);
+  check(more.xc.dim(0) == gridded.sums.dim(0), "[{}] {} batch elements found, expected {} as in the state",
+        config_.name, more.xc.dim(0), gridded.sums.dim(0));
   return from_sums(add(gridded.sums, sums_of(more)));
 }
 
 std::unique_ptr<Prediction> ConvCnp::do_query(const ContextState& state, const Tensor& xt) const {
   check_places(xt, {});
-  return predict(state_as<GriddedContext>(state, "convcnp"), xt);
+  return predict(state_as<GriddedContext>(state, config_.name), xt);
 }
 
 std::unique_ptr<Prediction> ConvCnp::predict(const GriddedContext& state, const Tensor& xt) const {
@@ -121,7 +127,7 @@ std::unique_ptr<Prediction> ConvCnp::predict(const GriddedContext& state, const 
 Tensor ConvCnp::loss(const Task& task, Draws& draws) const {
   check_places(task.xt, task.target_lengths);
   const auto state = condition({task.xc, task.yc, task.lengths}, draws, 1);
-  const auto prediction = predict(state_as<GriddedContext>(*state, "convcnp"), task.xt);
+  const auto prediction = predict(state_as<GriddedContext>(*state, config_.name), task.xt);
   if (!is_original(config_))
     return mean_over_channels(nll(*prediction, task.yt, task.target_weights, task.target_totals), config_.dim_y);
   // Theirs is a sum over targets.

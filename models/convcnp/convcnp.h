@@ -23,22 +23,25 @@ enum class ConvCnpArchitecture : std::uint8_t {
   dl4bi,         // github.com/MLGlobalHealth/dl4bi
   convgnp_conv,  // construct_convgnp(likelihood="het") of github.com/wesselb/neuralprocesses, plain
   convgnp_unet,  // the same, U-Net
-  on_grid        // for images: GridConvCNP of github.com/YannDubs/Neural-Process-Family, batch normalisation left out
+  on_grid,       // for images: GridConvCNP of github.com/YannDubs/Neural-Process-Family, batch normalisation left out
+  fourier        // SConvCNP, a model of its own: github.com/peiman-m/SpecConvCNP
 };
 
 struct ConvCnpConfig {
+  const char* name = "convcnp";  // with which messages begin
   ConvCnpArchitecture architecture = ConvCnpArchitecture::simple;
   std::int64_t dim_x = 1, dim_y = 1;
   RegularGrid grid = RegularGrid::over(GridAxis{});
   double points_per_unit = 64;
-  std::int64_t in_channels = 8, out_channels = 8;                        // of simple and, the first, of unet
-  std::int64_t halvings = 6;                                             // of unet
-  std::int64_t width = 128, kernel = 19, blocks = 5, head_hidden = 128;  // of dl4bi and on-grid
+  std::int64_t in_channels = 8, out_channels = 8;  // of simple; the first also of unet and fourier
+  std::int64_t halvings = 6;                       // of unet
+  std::int64_t width = 128, kernel = 19, blocks = 5, head_hidden = 128;  // of dl4bi and on-grid; the first of fourier
   double min_std = 0;
   Likelihood likelihood{};
   std::vector<std::int64_t> channels{};  // of convgnp-unet; of convgnp-conv one
   std::int64_t layers = 6;               // of convgnp-conv, which has a kernel as well
   std::int64_t density_kernel = 11;      // of on-grid
+  std::int64_t modes = 32;               // of fourier
 };
 
 /// Convolutional conditional neural process (Gordon et al., "Convolutional conditional neural processes", ICLR 2020),

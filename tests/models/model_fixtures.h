@@ -87,6 +87,7 @@ inline std::vector<ModelCase> small_models_of_all_dimensions() {
       for (const ModelInfo& model : models()) {
         if (model.takes == TaskForm::events && (dim_x != 1 || dim_y != 1))
           continue;  // they have dimensions of their own
+        if (dim_x > model.traits.most_inputs) continue;
         int form = 0;
         for (const char* text : model.small_forms) {
           ModelConfig config = model_config_from_json(text, model.name);
