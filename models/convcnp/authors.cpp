@@ -7,6 +7,7 @@
 
 #include "npzoo/models/convcnp/config.h"
 #include "npzoo/models/convcnp/convcnp.h"
+#include "npzoo/models/convcnp/sconvcnp.h"
 
 namespace npzoo {
 
@@ -17,9 +18,9 @@ AuthorsPlace convolution_of(const std::string& name, const std::string& kind,
   return {.name = name + "." + kind, .layout = kind == "weight" ? layout : AuthorsLayout::same};
 }
 
-/// A set convolution with a linear layer, `words` being the names within.
-AuthorsPlace deep_set(const std::string& name, Words words) {
-  return {words[0] == "points" ? name + ".sigma" : name + ".g.0." + words[1]};
+/// A set convolution with a linear layer, which they call `layer`, `words` being the names within.
+AuthorsPlace deep_set(const std::string& name, Words words, const char* layer = ".g.0.") {
+  return {words[0] == "points" ? name + ".sigma" : name + layer + words[1]};
 }
 
 AuthorsPlace authors_convcnp(const std::string& name) {
@@ -31,6 +32,21 @@ AuthorsPlace authors_convcnp(const std::string& name) {
   const bool up = words[1] == "up";
   return convolution_of(fmt::format("conv_net.l{}", std::stoi(words[2]) + (up ? 1 + kMostHalvings : 1)), words[3],
                         up ? AuthorsLayout::transposed_convolution : AuthorsLayout::convolution);
+}
+
+AuthorsPlace authors_sconvcnp(const std::string& name) {
+  const auto words = split_name(name);
+  if (words[0] == "encoder") return deep_set("encoder", Words(words).subspan(1), ".fc.");
+  if (words[0] == "decoder")
+    return deep_set(words[1] == "mean" ? "mean_layer" : "sigma_layer", Words(words).subspan(2), ".fc.");
+  const std::int64_t number = std::stoll(words[2]);  // network.lift.0.weight, network.blocks.0.spectral.real
+  if (words[1] != "blocks") return {fmt::format("rho.fc{}.{}", number + (words[1] == "lift" ? 1 : 3), words[3])};
+  const std::string block = fmt::format("rho.l{}.", number + 1);
+  if (words[3] == "skip") return {.name = block + "skip_path.conv." + words[4], .layout = AuthorsLayout::pointwise};
+  return {.name = block + "sconv.weights1",
+          .part = words[4] == "real" ? 0 : 1,
+          .parts = 2,
+          .layout = AuthorsLayout::complex_modes};
 }
 
 AuthorsPlace authors_convgnp(const std::string& name) {
@@ -71,6 +87,11 @@ AuthorsPlace dl4bi_convcnp(const std::string& name) {
 ModelConfig convcnp_config(ModelConfig theirs) {
   const bool unet = theirs["architecture"] == ModelConfig::mapped_type("UNet");
   theirs["architecture"] = std::string(unet ? "unet" : "simple");
+  return theirs;
+}
+
+ModelConfig sconvcnp_config(ModelConfig theirs) {
+  rename(theirs, {{"in_channels", "channels"}});
   return theirs;
 }
 
@@ -138,6 +159,7 @@ Tensor channels_first(const Tensor& x) {
 }
 
 std::int64_t nodes_of_grid(const ModelConfig& ours) { return read_convcnp_config(ours).grid.nodes(); }
+std::int64_t nodes_of_fourier_grid(const ModelConfig& ours) { return read_sconvcnp_config(ours).grid.nodes(); }
 
 Tensor nodes_of(const GridAxis& axis) {
   Tensor nodes = Tensor::empty({axis.count}, DType::float64, Device::cpu);
@@ -150,6 +172,11 @@ std::map<std::string, Tensor> convcnp_state(const ContextState& state) {
   return {{"grid", nodes_of(gridded.grid.columns())},
           {"encoding", gridded.encoding},
           {"features", channels_first(gridded.features)}};
+}
+
+std::map<std::string, Tensor> sconvcnp_state(const ContextState& state) {
+  const auto& gridded = state_as<GriddedContext>(state, "sconvcnp");
+  return {{"grid", nodes_of(gridded.grid.columns())}, {"encoding", gridded.encoding}, {"features", gridded.features}};
 }
 
 std::map<std::string, Tensor> convgnp_state(const ContextState& state) {
@@ -188,6 +215,16 @@ std::span<const AuthorsCode> convcnp_authors() {
        .state = dl4bi_state,
        .nodes = nodes_of_grid},
   };
+  return kCodes;
+}
+
+std::span<const AuthorsCode> sconvcnp_authors() {
+  static constexpr AuthorsCode kCodes[] = {{.recorded_as = "sconvcnp",
+                                            .place = authors_sconvcnp,
+                                            .config = sconvcnp_config,
+                                            .state = sconvcnp_state,
+                                            .of_task = convcnp_task,
+                                            .nodes = nodes_of_fourier_grid}};
   return kCodes;
 }
 

@@ -1,5 +1,6 @@
 #include "npzoo/models/convcnp/sconvcnp.h"
 
+#include "npzoo/models/convcnp/authors.h"
 #include "npzoo/models/convcnp/config.h"
 #include "npzoo/models/convcnp/fourier_network.h"
 #include "npzoo/models/registry.h"
@@ -60,6 +61,7 @@ ModelInfo sconvcnp_info() {
       .make = make_sconvcnp,
       .small_forms = kSmallSConvCnps,
       .sizes = kSConvCnpSizes,
+      .authors = sconvcnp_authors(),
       .traits = {.counts_points = true, .most_inputs = 1},
       .likelihoods = true,
   };

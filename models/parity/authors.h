@@ -24,8 +24,9 @@ using NamedTensors = std::map<std::string, Tensor>;
 
 /// How the axes of an authors' tensor are ordered. PyTorch has the kernels of convolutions as (out, in, K), of
 /// transposed ones as (in, out, K), with one K or two; we as (K, in, out), or (out, in) where it is a linear layer with
-/// one K of 1.
-enum class AuthorsLayout : std::uint8_t { same, convolution, transposed_convolution, pointwise };
+/// one K of 1. Complex weights of Fourier modes are (in, out, M, 2) there, the real part before the imaginary one; ours
+/// are two parts of (M, in, out).
+enum class AuthorsLayout : std::uint8_t { same, convolution, transposed_convolution, pointwise, complex_modes };
 
 /// The authors' place of a parameter of ours: one of `parts` equal blocks of rows of their tensor. A matrix that is
 /// called kernel, as in Flax, is transposed; a scalar has one element.

@@ -73,6 +73,7 @@ bool is_convolution(const AuthorsPlace& place, const Shape& ours) {
 Shape their_shape(const AuthorsPlace& place, const Shape& ours) {
   if (is_transposed(place, ours)) return {ours[1], ours[0]};
   if (place.layout == AuthorsLayout::pointwise && ours.rank() == 2) return {ours[0], ours[1], 1};
+  if (place.layout == AuthorsLayout::complex_modes) return {ours[1], ours[2], ours[0] / 2, 2};
   if (!is_convolution(place, ours)) return ours;
   const bool in_first = place.layout == AuthorsLayout::transposed_convolution;
   std::vector<std::int64_t> extents{in_first ? ours[-2] : ours[-1], in_first ? ours[-1] : ours[-2]};
@@ -83,6 +84,11 @@ Shape their_shape(const AuthorsPlace& place, const Shape& ours) {
 /// A tensor of theirs, in double, with its axes in our order.
 Tensor in_our_order(const AuthorsPlace& place, const Tensor& x, const Shape& ours) {
   if (is_transposed(place, ours)) return exchanged(x, 1, x.dim(0), x.dim(1), ours);
+  if (place.layout == AuthorsLayout::complex_modes) {
+    const std::int64_t channels = ours[1] * ours[2], modes = ours[0] / 2;
+    const Tensor parts_first = exchanged(x, channels, modes, 2, {channels, 2, modes});
+    return exchanged(parts_first, 1, channels, 2 * modes, ours);
+  }
   if (!is_convolution(place, ours)) return x.view(ours);
   const std::int64_t first = x.dim(0), second = x.dim(1), taps = x.numel() / std::max<std::int64_t>(1, first * second);
   // (first, second, taps) → (taps, first, second), or that with the channels exchanged.
