@@ -92,6 +92,31 @@ TEST_CASE("[sawtooth] context and targets of a task are values of one wave, with
   }
 }
 
+TEST_CASE("[sawtooth] waves of sconvcnp/sawtooth have heights from 1 to 2 around 0") {
+  const auto data = load_protocol("sconvcnp/sawtooth").data;
+  const auto source = data->source({.batch_size = 4, .dtype = DType::float64});
+  double squares = 0, count = 0;
+  for (std::uint64_t i = 0; i < 200; ++i) {
+    const Task task = source->batch(i).task;
+    CHECK((3 <= task.xc.dim(1) && task.xc.dim(1) <= 50 && 3 <= task.xt.dim(1) && task.xt.dim(1) <= 50));
+    Random random(0, static_cast<std::uint64_t>(Split::training) << 56 | i);
+    random.integer(3, 51);
+    random.integer(3, 51);
+    const double frequency = random.uniform(3, 5), shift = random.uniform(-5, 5);
+    const std::int64_t terms = random.integer(10, 21);
+    const double height = random.uniform(1, 2);
+    for (std::int64_t k = 0; k < task.xc.dim(1); ++k)
+      CHECK(task.yc.data<double>()[k] ==
+            doctest::Approx(height * (sawtooth(task.xc.data<double>()[k], frequency, shift, terms) - 0.5))
+                .epsilon(1e-12));
+    for (const double y : task.yt.values<double>()) {
+      squares += y * y;
+      ++count;
+    }
+  }
+  CHECK(std::sqrt(squares / count) == doctest::Approx(data->training_range().value_std).epsilon(0.03));
+}
+
 TEST_CASE("[sawtooth] keys are read strictly") {
   CHECK(sawtooth_message("frequency = [3.0, 5.0]", "frequency = [5.0, 3.0]")
             .ends_with("data.frequency is [5, 3], expected low < high"));
@@ -104,6 +129,8 @@ TEST_CASE("[sawtooth] keys are read strictly") {
   CHECK(sawtooth_message("context = [3, 101]", "context = [3, 3]").find("data.context") != std::string::npos);
   CHECK(sawtooth_message("target_count = [3, 101]", "target_count = [0, 3]").find("data.target_count") !=
         std::string::npos);
+  CHECK(sawtooth_message("terms = [10, 21]", "terms = [10, 21]\nheights = [2.0, 1.0]")
+            .ends_with("data.heights is [2, 1], expected low < high"));
   CHECK(sawtooth_message("terms = [10, 21]", "terms = [10, 21]\namplitude = 2.0")
             .find("data.amplitude is an unknown key") != std::string::npos);
 }

@@ -30,13 +30,14 @@ class SawtoothConfig final : public TaskConfig {
     return {middle(distribution_.context), middle(distribution_.targets)};
   }
   TrainingRange training_range() const override {
-    const double std = std::sqrt(1.0 / 12);  // of what is uniform from 0 to 1
+    const double std = std::sqrt(1.0 / 12);  // of a uniform number from 0 to 1
+    const auto [low, high] = distribution_.heights.value_or(std::pair(1.0, 1.0));
     return {.inputs = {distribution_.low, distribution_.high},
             .min_context = distribution_.context.low,
             .max_context = distribution_.context.high - 1,
-            .value_std = std,
-            .widest_std = std,
-            .narrowest_std = std};
+            .value_std = std * std::sqrt((low * low + low * high + high * high) / 3),
+            .widest_std = std * high,
+            .narrowest_std = std * low};
   }
 
  private:
@@ -62,6 +63,11 @@ std::shared_ptr<const TaskConfig> read_sawtooth_config(TomlReader& data) {
   std::tie(d.terms.low, d.terms.high) = data.range("terms", "terms of the Fourier series", 1, kMostTerms);
   std::tie(d.context.low, d.context.high) = data.range("context", "number of context points", 0, kMostPoints);
   std::tie(d.targets.low, d.targets.high) = data.range("target_count", "number of targets", 1, kMostPoints);
+  if (data.has("heights")) {
+    auto& [low, high] = d.heights.emplace();
+    read_interval(data, "heights", "range of the heights of waves around 0 (default: waves from 0 to 1)", kPositive,
+                  low, high);
+  }
   return std::make_shared<const SawtoothConfig>(d);
 }
 

@@ -29,11 +29,13 @@ Batch SawtoothSource::batch(std::uint64_t index) const {
     const double frequency = random.uniform(d.lowest_frequency, d.highest_frequency);
     const double shift = random.uniform(d.lowest_shift, d.highest_shift);
     const std::int64_t terms = d.terms.draw(random);
+    const double height = d.heights ? random.uniform(d.heights->first, d.heights->second) : 1;
+    const double middle = d.heights ? 0.5 : 0;
     const auto observe = [&](Tensor& x, Tensor& y) {
       for (std::int64_t i = b * x.dim(1); i < (b + 1) * x.dim(1); ++i) {
         const double at = random.uniform(d.low, d.high);
         x.data<double>()[i] = at;
-        y.data<double>()[i] = sawtooth(at, frequency, shift, terms);
+        y.data<double>()[i] = height * (sawtooth(at, frequency, shift, terms) - middle);
       }
     };
     observe(xc, yc);
