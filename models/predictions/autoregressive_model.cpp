@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "npzoo/models/predictions/in_turn.h"
 #include "npzoo/models/predictions/one_by_one.h"
 
 namespace npzoo {
@@ -21,17 +22,21 @@ struct ChainState : ContextState {
 class ChainPrediction final : public Prediction {
  public:
   ChainPrediction(std::unique_ptr<Prediction> alone, const Model& model, const ChainState& from, const Tensor& xt)
-      : alone_(std::move(alone)), chain_(model, from.state, xt, from.draws, from.samples) {}
+      : alone_(std::move(alone)) {
+    if (const auto* own = dynamic_cast<const PredictsInTurn*>(&model))
+      chain_ = own->in_turn(*from.state, xt, from.draws, from.samples);
+    if (!chain_) chain_ = std::make_unique<OneByOne>(model, from.state, xt, from.draws, from.samples);
+  }
 
   Marginals marginals() const override { return alone_->marginals(); }
   Tensor log_likelihood(const Tensor& y) const override { return alone_->log_likelihood(y); }
-  Tensor joint_log_likelihood(const Tensor& y) const override { return chain_.joint_log_likelihood(y); }
-  Tensor sample(std::int64_t n, Draws& draws) const override { return chain_.sample(n, draws); }
-  DensityForms forms() const override { return {.marginal = alone_->forms().marginal, .joint = chain_.forms().joint}; }
+  Tensor joint_log_likelihood(const Tensor& y) const override { return chain_->joint_log_likelihood(y); }
+  Tensor sample(std::int64_t n, Draws& draws) const override { return chain_->sample(n, draws); }
+  DensityForms forms() const override { return {.marginal = alone_->forms().marginal, .joint = chain_->forms().joint}; }
 
  private:
   std::unique_ptr<Prediction> alone_;
-  OneByOne chain_;
+  std::unique_ptr<Prediction> chain_;
 };
 
 }  // namespace

@@ -11,7 +11,8 @@ namespace npzoo {
 /// et al., "Autoregressive conditional neural processes", ICLR 2023): log p(y) = Σ log p(yᵢ | context, y₁ … yᵢ₋₁). The
 /// marginals are those of the other model; joint densities and samples depend on the order of the targets (see the
 /// trial `orders`). Each target, and each of every sample, takes an encoding of all points before it, or of one point
-/// with a model that streams.
+/// with a model that streams. A model with means of its own
+/// (PredictsInTurn), such as a buffer, uses them.
 class AutoregressiveModel final : public Model {
  public:
   /// The model must outlive this, and the predictions.

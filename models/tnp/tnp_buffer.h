@@ -1,10 +1,9 @@
 #pragma once
 
-#include <functional>
-
 #include "npzoo/models/blocks/mlp.h"
 #include "npzoo/models/blocks/transformer.h"
 #include "npzoo/models/model.h"
+#include "npzoo/models/tnp/target_buffer.h"
 
 namespace npzoo {
 
@@ -19,20 +18,13 @@ struct TnpBufferConfig {
 };
 
 /// A context, and the targets in the buffer behind it.
-struct TnpBufferState final : HeldContext {
+struct TnpBufferState final : HeldContext, BufferedState {
   using HeldContext::HeldContext;
 
+  std::unique_ptr<ContextState> with_buffer(Context points, BufferRows rows) const override;
+  std::int64_t context_points() const override { return context.xc.dim(1); }
+
   TwoStreamTransformer::Encoded encoded;  // of each layer: keys and values of the context
-  Context buffered{};                     // (B, n, Dx), (B, n, Dy)
-  TwoStreamTransformer::Encoded buffer;   // the same of the buffer, (B, n, E)
-
-  std::int64_t count() const { return buffered.xc.dim(1); }
-};
-
-/// Counts of the buffer points that others see.
-struct BufferMasks {
-  PrefixMask all;         // those of buffer points, then those of targets
-  PrefixMask by_targets;  // those of targets
 };
 
 /// TNP-D with a causal autoregressive buffer (Hassan et al., "Efficient autoregressive inference for transformer
@@ -45,7 +37,7 @@ struct BufferMasks {
 /// of Gaussians; the channels of a target come from the same component. In training the buffer holds the first targets
 /// in a drawn order. Half of the targets have v = 0, the others a uniform v from 1 to the number of targets before
 /// them, at most K.
-class TnpBuffer final : public Model {
+class TnpBuffer final : public Model, public BufferedModel {
  public:
   TnpBuffer(const TnpBufferConfig& config, Initializer& init);
 
@@ -62,27 +54,23 @@ class TnpBuffer final : public Model {
 
   /// Encodes a context; the buffer is empty.
   std::unique_ptr<TnpBufferState> encoded(const Context& context, const Draws& draws, std::int64_t samples) const;
-  /// Predicts each target (B, Nt, Dx) given the context and all of the buffer: (M, B, Nt, Dy).
-  Marginals given_context(const TnpBufferState& state, const Tensor& xt) const;
-  /// Predicts targets given the context and buffer points (B, n, ·), in one pass. The state's buffer must be empty.
-  Marginals given_buffer(const TnpBufferState& state, const Context& buffer, const Tensor& xt,
-                         const BufferMasks& masks) const;
-  /// Draws the masks of training for `count` targets, the first of which are in the buffer as well.
-  static BufferMasks drawn_masks(std::int64_t batch, std::int64_t count, std::int64_t buffer, Draws& draws);
 
-  /// Buffer points and targets on P paths of each task; the targets are the last ones.
-  struct Stream {
-    Tensor tokens;         // (B·P, n, E)
-    std::int64_t targets;  // how many of them are targets
-    BufferMasks masks;
-  };
-  /// Returns the keys and values of a path's buffer in a layer, by the states of the stream that enter it.
-  using BufferKeys = std::function<KeysValues(std::size_t layer, const Tensor& states)>;
-  /// Returns the predictions of the targets: (M, B·P, targets, Dy).
-  Marginals predict(const TnpBufferState& state, const Stream& stream, const BufferKeys& keys) const;
-  /// Tokens (B, n, E) of points that take the places from `first` on in the buffer.
-  Tensor buffer_tokens(const Tensor& x, const Tensor& y, std::int64_t first) const;
-  Tensor target_tokens(const Tensor& x) const;
+  std::int64_t buffer_size() const override { return config_.buffer; }
+  std::int64_t components() const override { return config_.components; }
+  std::shared_ptr<const ContextState> with_empty_buffer(const ContextState& state) const override;
+  std::shared_ptr<const BufferedModel> sharing_weights() const override {
+    return std::make_shared<const TnpBuffer>(*this);
+  }
+  Tensor buffer_tokens(const ContextState& state, const Tensor& x, const Tensor& y, std::int64_t first) const override;
+  Tensor target_tokens(const ContextState& state, const Tensor& x) const override;
+  std::int64_t row_count() const override { return std::ssize(encoder.layers); }
+  std::int64_t row_width() const override { return config_.transformer.key_width(); }
+  KeysValues row_of(std::size_t row, const Tensor& states) const override {
+    return encoder.layers[row].keys_values(states);
+  }
+  Marginals predict(const ContextState& state, const BufferStream& stream, const ReadRow& read) const override;
+  Marginals given_context_alone(const ContextState& state, const Tensor& xt) const override;
+  std::unique_ptr<ContextState> absorbed(const ContextState& state, const Context& points) const override;
 
   Mlp embedder_x, embedder_y;
   Parameter roles;      // (3, E): context, buffer, targets
@@ -94,12 +82,9 @@ class TnpBuffer final : public Model {
   enum class Role : std::uint8_t { context, buffer, target };
 
   Tensor role(Role which) const;
-  Marginals components(const Tensor& raw) const;
+  Marginals components_of(const Tensor& raw) const;
 
   TnpBufferConfig config_;
 };
-
-/// The prediction of each target by itself.
-std::unique_ptr<Prediction> as_prediction(Marginals marginals);
 
 }  // namespace npzoo

@@ -4,12 +4,11 @@
 
 #include <cmath>
 
-#include "npzoo/models/predictions/autoregressive.h"
-#include "npzoo/models/predictions/components.h"
 #include "npzoo/models/predictions/target_orders.h"
 #include "npzoo/models/predictions/target_paths.h"
 #include "npzoo/models/tnp/buffered_targets.h"
 #include "npzoo/ops/gather/gather.h"
+#include "tests/models/buffer_fixtures.h"
 #include "tests/models/model_fixtures.h"
 
 using namespace npzoo;
@@ -27,45 +26,18 @@ ModelSpec small_buffer(std::int64_t components, std::int64_t buffer, std::int64_
 
 const TnpBuffer& as_tnp_buffer(const Model& model) { return dynamic_cast<const TnpBuffer&>(model); }
 
-const Autoregressive& buffered_sequence(const Prediction& prediction) {
-  return dynamic_cast<const Autoregressive&>(prediction);
-}
-
 std::unique_ptr<TnpBufferState> state_of_buffer(const TnpBuffer& model, const Task& task) {
   return model.encoded(context_of(task), some_draws(), kFewSamples);
 }
 
-double difference_of_marginals(const Marginals& a, const Marginals& b) {
-  double most = std::max(difference(a.mean, b.mean), difference(a.std, b.std));
-  if (a.log_weight.defined()) most = std::max(most, difference(a.log_weight, b.log_weight));
-  return most;
-}
-
-/// Counts that are the same in each of `batch` rows.
-Tensor equal_counts(std::int64_t batch, const std::vector<std::int64_t>& row) {
-  Tensor all = Tensor::empty({batch, std::ssize(row)}, DType::int64, Device::cpu);
-  for (std::int64_t b = 0; b < batch; ++b) std::ranges::copy(row, all.data<std::int64_t>() + b * std::ssize(row));
-  return all;
-}
-
-/// Buffer points see those before them, targets as many as `seen` (B, Nt) says.
-BufferMasks masks_of_buffer(std::int64_t buffer, const Tensor& seen) {
-  const std::int64_t batch = seen.dim(0), targets = seen.dim(1);
-  Tensor all = Tensor::empty({batch, buffer + targets}, DType::int64, Device::cpu);
-  for (std::int64_t b = 0; b < batch; ++b)
-    for (std::int64_t i = 0; i < buffer + targets; ++i)
-      all.data<std::int64_t>()[b * (buffer + targets) + i] =
-          i < buffer ? i : seen.data<std::int64_t>()[b * targets + i - buffer];
-  return {PrefixMask::lengths(all), PrefixMask::lengths(seen)};
-}
-
 /// The paper's mask in one encoder over [context; buffer; targets], nothing cached: hidden states of the targets.
 Tensor encoded_with_buffer(const TnpBuffer& model, const Task& task, const Context& buffer, const Tensor& seen) {
+  const auto state = state_of_buffer(model, task);
   const std::int64_t batch = task.xc.dim(0), nc = task.xc.dim(1), n = buffer.xc.dim(1), nt = task.xt.dim(1),
                      all = nc + n + nt;
   const Tensor role = slice(model.roles.value, 0, 0, 1);
   Tensor h = concat({add(add(model.embedder_x(task.xc), model.embedder_y(task.yc)), role),
-                     model.buffer_tokens(buffer.xc, buffer.yc, 0), model.target_tokens(task.xt)},
+                     model.buffer_tokens(*state, buffer.xc, buffer.yc, 0), model.target_tokens(*state, task.xt)},
                     1);
   Tensor keys = Tensor::empty({batch, all}, DType::int64, Device::cpu);
   for (std::int64_t i = 0; i < batch * all; ++i) {
@@ -160,7 +132,8 @@ TEST_CASE("tnp-buffer: the density of all targets in one pass is that of one tar
                                       sequence.Autoregressive::given_those_before(task.yt)) <= kRounding);
         CHECK(prediction->forms().marginal == "exact");
         CHECK(prediction->forms().joint ==
-              (buffer == 9 ? "teacher-forced" : fmt::format("teacher-forced, context encoded again after {}", buffer)));
+              (buffer == 9 ? "teacher-forced"
+                           : fmt::format("teacher-forced, buffer joins the context after {}", buffer)));
       }
 }
 
@@ -248,34 +221,7 @@ TEST_CASE("tnp-buffer: paths are drawn from the teacher-forced conditionals, by 
       Task task = random_task(*model, {2, 5, 7});
       task.lengths = Tensor::from<std::int64_t>({2}, {5, 3});
       const auto state = condition(*model, context_of(task));
-      const auto prediction = model->query(*state, task.xt);
-      constexpr std::int64_t kPaths = 4;
-      Draws draws = some_draws(), same = some_draws();
-      const Tensor samples = prediction->sample(kPaths, draws);
-      std::vector<Marginals> given;
-      for (std::int64_t k = 0; k < kPaths; ++k)
-        given.push_back(on_host(buffered_sequence(*prediction)
-                                    .given_those_before(slice(samples, 0, k, k + 1).view(samples.shape().without(0)))));
-      for (std::int64_t t = 0; t < 7; ++t) {
-        const Tensor which = components > 1 ? same.uniform(kPaths, 2, {1}, DType::float64, Device::cpu) : Tensor();
-        const Tensor noise = same.normal(kPaths, 2, {2}, DType::float64, Device::cpu);
-        for (std::int64_t k = 0; k < kPaths; ++k)
-          for (std::int64_t b = 0; b < 2; ++b) {
-            const Marginals& m = given[static_cast<std::size_t>(k)];
-            std::vector<double> weights;
-            for (std::int64_t i = 0; i < components; ++i)
-              weights.push_back(components > 1 ? m.log_weight.data<double>()[(i * 2 + b) * 7 + t] : 0);
-            const auto i =
-                components > 1 ? static_cast<std::int64_t>(choose(weights, which.data<double>()[k * 2 + b])) : 0;
-            for (std::int64_t d = 0; d < 2; ++d) {
-              const std::int64_t at = ((i * 2 + b) * 7 + t) * 2 + d;
-              CHECK(samples.data<double>()[((k * 2 + b) * 7 + t) * 2 + d] ==
-                    doctest::Approx(m.mean.data<double>()[at] +
-                                    m.std.data<double>()[at] * noise.data<double>()[(k * 2 + b) * 2 + d])
-                        .epsilon(1e-11));
-            }
-          }
-      }
+      check_paths_follow_conditionals(buffered_sequence(*model->query(*state, task.xt)), components);
     }
 }
 
@@ -301,7 +247,7 @@ TEST_CASE("tnp-buffer: more paths begin with the same ones, some at a time as al
 TEST_CASE("tnp-buffer: half of the targets see no buffer, the others each number of points as often") {
   Draws draws = some_draws();
   constexpr std::int64_t kTasks = 500, kTargets = 20, kBuffer = 4;
-  const BufferMasks masks = TnpBuffer::drawn_masks(kTasks, kTargets, kBuffer, draws);
+  const BufferMasks masks = drawn_buffer_masks(kTasks, kTargets, kBuffer, draws);
   std::vector<int> found(kBuffer + 1);
   for (std::int64_t b = 0; b < kTasks; ++b) {
     for (std::int64_t i = 0; i < kBuffer; ++i) CHECK(masks.all.visible(b, i, 100) == i);
@@ -323,7 +269,7 @@ TEST_CASE("tnp-buffer: the loss is that of targets in a drawn order, each after 
   const Task task = random_task(model, {3, 4, 6});
   Draws draws = some_draws();
   const Task shuffled = in_drawn_orders(task, 1, draws).front();
-  const BufferMasks masks = TnpBuffer::drawn_masks(3, 6, 3, draws);
+  const BufferMasks masks = drawn_buffer_masks(3, 6, 3, draws);
   Tensor seen = Tensor::empty({3, 6}, DType::int64, Device::cpu);
   for (std::int64_t i = 0; i < 18; ++i) seen.data<std::int64_t>()[i] = masks.by_targets.visible(i / 6, i % 6, 100);
   const Context buffer{slice(shuffled.xt, 1, 0, 3), slice(shuffled.yt, 1, 0, 3), {}};
