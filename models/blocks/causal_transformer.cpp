@@ -93,6 +93,10 @@ CausalTransformer::Cache CausalTransformer::extend(const Cache& before, const Te
   return cache;
 }
 
+KeysValues CausalTransformer::read_by_context(const Cache& cache, std::size_t i) const {
+  return {.keys = cache.rows[kArraysOfLayer * i], .values = cache.rows[kArraysOfLayer * i + 1]};
+}
+
 KeysValues CausalTransformer::read_by_targets(const Cache& cache, std::size_t i) const {
   const std::size_t at = kArraysOfLayer * i + 2;
   const bool exact = KeepAttention::on();  // who looks at the weights expects those of the points alone

@@ -29,15 +29,18 @@ class CausalTransformer {
   /// cache comes from another number of layers or of batch elements.
   Cache extend(const Cache& before, const Tensor& tokens, const Tensor& lengths,
                std::vector<Tensor>* leaving = nullptr) const;
+  /// Returns which points of a cache are real.
+  static PrefixMask real_points(const Cache& cache) {
+    return cache.lengths.defined() ? PrefixMask::lengths(cache.lengths) : PrefixMask::first(cache.rows.count());
+  }
+  /// Returns the keys and values that further context points read in layer `i`, as `read_by_targets`.
+  KeysValues read_by_context(const Cache& cache, std::size_t i) const;
   /// Returns the keys and values that targets read in layer `i`. They may have room behind the points of the context.
   KeysValues read_by_targets(const Cache& cache, std::size_t i) const;
   /// tokens (B, Nt, E) → (B, Nt, E). `mask` tells which points of the context a target sees.
   Tensor query(const Cache& cache, const Tensor& tokens, const PrefixMask& mask) const;
   /// The same, each target seeing all real points.
-  Tensor query(const Cache& cache, const Tensor& tokens) const {
-    return query(cache, tokens,
-                 cache.lengths.defined() ? PrefixMask::lengths(cache.lengths) : PrefixMask::first(cache.rows.count()));
-  }
+  Tensor query(const Cache& cache, const Tensor& tokens) const { return query(cache, tokens, real_points(cache)); }
 
   void visit(ModuleVisitor& visitor);
 

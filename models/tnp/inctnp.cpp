@@ -40,6 +40,7 @@ IncTnp::IncTnp(const IncTnpConfig& config, Initializer& init)
       predictor(inctnp_widths(config.transformer.width, config.predictor_width, config.predictor_layers,
                               config.likelihood.outputs(config.dim_y)),
                 init),
+      positions{config.buffer > 0 ? learned_token_rows(config.buffer, config.transformer.width, init) : Tensor()},
       config_(config) {}
 
 Tensor IncTnp::context_tokens(const Tensor& x, const Tensor& y) const {
@@ -47,7 +48,7 @@ Tensor IncTnp::context_tokens(const Tensor& x, const Tensor& y) const {
   return embedder(concat({x, y, observed}, -1));  // (B, N, E)
 }
 
-Tensor IncTnp::target_tokens(const Tensor& x) const {
+Tensor IncTnp::tokens_of_targets(const Tensor& x) const {
   const Tensor unknown = Tensor::zeros(x.shape().with(-1, config_.dim_y), x.dtype(), x.device());
   return embedder(
       concat({x, unknown, Tensor::full(x.shape().with(-1, 1), 1, x.dtype(), x.device())}, -1));  // (B, N, E)
@@ -81,7 +82,7 @@ std::unique_ptr<ContextState> IncTnp::do_update(const ContextState& state, const
 std::unique_ptr<Prediction> IncTnp::do_query(const ContextState& state, const Tensor& xt) const {
   const auto& context = state_as<IncTnpState>(state, "inctnp");
   const Tensor raw =
-      in_chunks(xt, [&](const Tensor& x) { return predictor(encoder.query(context.cache, target_tokens(x))); });
+      in_chunks(xt, [&](const Tensor& x) { return predictor(encoder.query(context.cache, tokens_of_targets(x))); });
   return output_head(raw, config_.std, config_.likelihood);  // (B, Nt, Dy)
 }
 
@@ -97,14 +98,15 @@ IncTnp::Sequence IncTnp::predict_sequence(const Task& task, Draws& draws) const 
   const auto earlier = [&](const Tensor& x) { return slice(x, 1, 0, queries); };
   const Tensor tokens = context_tokens(earlier(all.xc), earlier(values[0]));  // (B, N − 1, E)
   const CausalTransformer::Cache cache = encoder.extend({}, tokens, {});
-  const Tensor h = encoder.query(cache, target_tokens(later(all.xc)), PrefixMask::growing(1));  // (B, N − 1, E)
-  Sequence sequence{gaussian_head(predictor(h), config_.std), later(values[0])};                // (B, N − 1, Dy)
+  const Tensor h = encoder.query(cache, tokens_of_targets(later(all.xc)), PrefixMask::growing(1));  // (B, N − 1, E)
+  Sequence sequence{gaussian_head(predictor(h), config_.std), later(values[0])};                    // (B, N − 1, Dy)
   if (all.lengths.defined() || task.context_weights.defined() || task.target_weights.defined())
     sequence.weights = reshape(later(values[1]), {task.xc.dim(0), queries});
   return sequence;
 }
 
 Tensor IncTnp::loss(const Task& task, Draws& draws) const {
+  if (config_.buffer > 0) return loss_through_buffer(task, draws);
   if (!config_.sequence_loss) return Model::loss(task, draws);
   const Sequence sequence = predict_sequence(task, draws);
   const Tensor each = Independent(sequence.moments).log_likelihood(sequence.y);  // (B, N − 1)
@@ -119,6 +121,7 @@ Tensor IncTnp::loss(const Task& task, Draws& draws) const {
 void IncTnp::visit(ModuleVisitor& visitor) {
   visitor("embedder", embedder);
   visitor("encoder", encoder);
+  visitor("positions", positions);
   visitor("predictor", predictor);
 }
 
@@ -143,7 +146,12 @@ std::unique_ptr<Model> make_form_of_inctnp(const ModelConfig& config, const Init
     c.transformer.norm = NormPlacement::post;
   c.std.floor = reader.number("min_noise", "what is added to standard deviations", kNonNegative, 0);
   c.sequence_loss = sequence;
-  if (!sequence) c.likelihood = read_likelihood(reader);
+  if (!sequence) {
+    c.likelihood = read_likelihood(reader);
+    c.buffer = read_buffer(reader);
+    reader.expect(c.buffer == 0 || c.likelihood.gaussian(),
+                  "[inctnp] buffer is {} with another likelihood, expected 0 or the Gaussian likelihood", c.buffer);
+  }
   reader.finish();
   Initializer init(Framework::torch, weights);
   return std::make_unique<IncTnp>(c, init);
@@ -160,6 +168,7 @@ constexpr const char* kSmallIncTnps[] = {
     R"({"embed_dim": 8, "num_heads": 2, "head_dim": 3, "feedforward_dim": 12, "num_layers": 2, "xy_width": 9, "xy_layers": 1, "dec_width": 10, "dec_layers": 1})",
     R"({"embed_dim": 8, "num_heads": 1, "head_dim": 8, "feedforward_dim": 12, "num_layers": 2, "xy_width": 9, "xy_layers": 2, "dec_width": 10, "dec_layers": 2, "norm_first": false, "min_noise": 0.05})",
     R"({"embed_dim": 8, "num_heads": 2, "head_dim": 3, "feedforward_dim": 12, "num_layers": 2, "xy_width": 9, "xy_layers": 1, "dec_width": 10, "dec_layers": 1, "likelihood": "negative-binomial"})",
+    R"({"embed_dim": 8, "num_heads": 2, "head_dim": 3, "feedforward_dim": 12, "num_layers": 2, "xy_width": 9, "xy_layers": 1, "dec_width": 10, "dec_layers": 1, "buffer": 3})",
 };
 constexpr const char* kSmallIncTnpSeqs[] = {
     R"({"embed_dim": 8, "num_heads": 2, "head_dim": 3, "feedforward_dim": 12, "num_layers": 2, "xy_width": 9, "xy_layers": 1, "dec_width": 10, "dec_layers": 1})",

@@ -4,6 +4,7 @@
 #include "npzoo/models/blocks/mlp.h"
 #include "npzoo/models/likelihoods/output_head.h"
 #include "npzoo/models/model.h"
+#include "npzoo/models/tnp/target_buffer.h"
 
 namespace npzoo {
 
@@ -16,10 +17,19 @@ struct IncTnpConfig {
   StdForm std{StdForm::Kind::root_softplus};
   Likelihood likelihood{};     // of incTNP
   bool sequence_loss = false;  // as incTNP-Seq is trained
+  std::int64_t buffer = 0;     // the most targets in the buffer; 0: there is none
 };
 
 /// A context whose keys and values are kept: memory linear in its points, which themselves are gone.
 struct IncTnpState final : ContextState {
+  CausalTransformer::Cache cache;
+};
+
+/// The same, and the targets in the buffer behind it.
+struct IncTnpBufferState final : ContextState, BufferedState {
+  std::unique_ptr<ContextState> with_buffer(Context points, BufferRows rows) const override;
+  std::int64_t context_points() const override { return cache.rows.count(); }
+
   CausalTransformer::Cache cache;
 };
 
@@ -30,7 +40,11 @@ struct IncTnpState final : ContextState {
 ///
 /// incTNP-Seq is the same network with another loss: context and targets are one sequence, and every point but the
 /// first is predicted from those before it, in one pass. 1,058,818 parameters in one dimension, both.
-class IncTnp final : public Model {
+///
+/// With a buffer (target_buffer.h), incTNP predicts targets in turn, too. A buffer point is a context point with a
+/// learned vector of its place in the buffer. It reads the context, the buffer points before it and itself. Its states
+/// never enter the cache of the context, so all sample paths share that cache. Training is that of TnpBuffer.
+class IncTnp final : public Model, public BufferedModel {
  public:
   IncTnp(const IncTnpConfig& config, Initializer& init);
 
@@ -42,6 +56,22 @@ class IncTnp final : public Model {
   /// incTNP: the mean negative log-likelihood of the targets. incTNP-Seq: that of `predict_sequence`, in the mean over
   /// channels as well.
   Tensor loss(const Task& task, Draws& draws) const override;
+
+  std::int64_t buffer_size() const override { return config_.buffer; }
+  std::int64_t components() const override { return 1; }
+  std::shared_ptr<const ContextState> with_empty_buffer(const ContextState& state) const override;
+  std::shared_ptr<const BufferedModel> sharing_weights() const override {
+    return std::make_shared<const IncTnp>(*this);
+  }
+  Tensor buffer_tokens(const ContextState& state, const Tensor& x, const Tensor& y, std::int64_t first) const override;
+  Tensor target_tokens(const ContextState& state, const Tensor& x) const override;
+  /// Row 2 i is read by buffer points in layer i, row 2 i + 1 by targets.
+  std::int64_t row_count() const override { return 2 * config_.transformer.layers; }
+  std::int64_t row_width() const override { return config_.transformer.key_width(); }
+  KeysValues row_of(std::size_t row, const Tensor& states) const override;
+  Marginals predict(const ContextState& state, const BufferStream& stream, const ReadRow& read) const override;
+  Marginals given_context_alone(const ContextState& state, const Tensor& xt) const override;
+  std::unique_ptr<ContextState> absorbed(const ContextState& state, const Context& points) const override;
 
   /// A sequence of points, and how each one but the first is predicted from those before it.
   struct Sequence {
@@ -67,17 +97,20 @@ class IncTnp final : public Model {
   Mlp embedder;
   CausalTransformer encoder;
   Mlp predictor;
+  Parameter positions;  // (K, E): of places in the buffer; undefined without one
 
  private:
   /// (B, N, E) each.
   Tensor context_tokens(const Tensor& x, const Tensor& y) const;
-  Tensor target_tokens(const Tensor& x) const;
+  Tensor tokens_of_targets(const Tensor& x) const;
+  Tensor loss_through_buffer(const Task& task, Draws& draws) const;
 
   IncTnpConfig config_;
 };
 
 /// Reads dim_x, dim_y, embed_dim, num_heads, head_dim, feedforward_dim, num_layers, xy_width, xy_layers, dec_width,
-/// dec_layers and, if they are given, norm_first and min_noise.
+/// dec_layers and, if they are given, norm_first and min_noise. `make_inctnp` also reads buffer and the keys of
+/// read_likelihood, and throws Error for a buffer with another likelihood than the Gaussian.
 std::unique_ptr<Model> make_inctnp(const ModelConfig& config, const InitialWeights& weights);
 std::unique_ptr<Model> make_inctnp_seq(const ModelConfig& config, const InitialWeights& weights);
 

@@ -5,6 +5,7 @@
 #include "npzoo/models/blocks/mlp.h"
 #include "npzoo/models/blocks/transformer.h"
 #include "npzoo/models/model.h"
+#include "npzoo/models/tnp/target_buffer.h"
 #include "npzoo/ops/kriging/kriging.h"
 
 namespace npzoo {
@@ -17,7 +18,11 @@ struct KrigingTnpConfig {
   std::int64_t embedder_depth = 2;
   std::int64_t head_hidden = 128;
   TransformerConfig transformer{};
+  std::int64_t buffer = 0;  // the most targets in the buffer; 0: there is none
 };
+
+struct KrigedPoints;
+struct KrigingTnpState;
 
 /// A transformer neural process that corrects kriging, which stands in what the network sees and in what it says: a
 /// Gaussian process regression averaged over a bank of kernels (`npzoo/ops/kriging`) gives mean μ and deviation σ at
@@ -28,7 +33,11 @@ struct KrigingTnpConfig {
 ///
 /// Values are expected to have mean 0 and standard deviation 1 or so in each task, as `predict` makes them. Each
 /// channel is kriged by itself. One to three inputs.
-class KrigingTnp : public Model {
+///
+/// With a buffer (target_buffer.h), targets are predicted in turn, too. The token of a buffer point is that of a
+/// context point and a learned vector of its place in the buffer. Kriging of buffer points and of targets reads the
+/// context alone: the transformer corrects it by the buffer, until the buffer becomes context.
+class KrigingTnp : public Model, public BufferedModel {
  public:
   KrigingTnp(const KrigingTnpConfig& config, Initializer& init);
 
@@ -41,12 +50,35 @@ class KrigingTnp : public Model {
   std::int64_t dim_x() const override { return config_.dim_x; }
   std::int64_t dim_y() const override { return config_.dim_y; }
 
+  std::int64_t buffer_size() const override { return config_.buffer; }
+  std::int64_t components() const override { return config_.components; }
+  std::shared_ptr<const ContextState> with_empty_buffer(const ContextState& state) const override;
+  std::shared_ptr<const BufferedModel> sharing_weights() const override {
+    return std::make_shared<const KrigingTnp>(*this);
+  }
+  Tensor buffer_tokens(const ContextState& state, const Tensor& x, const Tensor& y, std::int64_t first) const override;
+  Tensor target_tokens(const ContextState& state, const Tensor& x) const override;
+  std::int64_t row_count() const override { return std::ssize(encoder.layers); }
+  std::int64_t row_width() const override { return config_.transformer.key_width(); }
+  KeysValues row_of(std::size_t row, const Tensor& states) const override {
+    return encoder.layers[row].keys_values(states);
+  }
+  Marginals predict(const ContextState& state, const BufferStream& stream, const ReadRow& read) const override;
+  Marginals given_context_alone(const ContextState& state, const Tensor& xt) const override;
+  std::unique_ptr<ContextState> absorbed(const ContextState& state, const Context& points) const override;
+
   Mlp embedder;
   TwoStreamTransformer encoder;
   Mlp predictor;
+  Parameter positions;  // (K, E): of places in the buffer; undefined without one
 
  private:
-  Tensor components(const struct KrigingTnpState& context, const Tensor& xt) const;
+  std::unique_ptr<KrigingTnpState> encoded(const Context& context, const Draws& draws, std::int64_t samples) const;
+  KrigedPoints kriged_at(const KrigingTnpState& context, const Tensor& x) const;
+  Tensor observed_tokens(const Tensor& x, const Tensor& y, const KrigedPoints& kriged) const;
+  Tensor unknown_tokens(const Tensor& x, const KrigedPoints& kriged) const;
+  Tensor corrected(const KrigedPoints& kriged, const Tensor& raw) const;
+  Marginals marginals_of(const Tensor& corrected) const;
 
   KrigingTnpConfig config_;
   Tensor bank_;

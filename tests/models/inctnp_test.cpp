@@ -139,8 +139,9 @@ TEST_CASE("inctnp: the loss of a sequence is the mean of the losses of its point
     }
     CHECK(loss(*form, task).item() == doctest::Approx(sum / (kPoints - 1) / 3).epsilon(1e-12));
   }
-  // incTNP sums over channels, and scores the targets alone.
+  // incTNP sums over channels, and scores the targets alone. target_buffer_test.cpp has the loss with a buffer.
   for (const IncTnpForm& form : forms_of("inctnp")) {
+    if (form->config().buffer > 0) continue;
     const Task task = random_task(*form, {3, kFirst, 2});
     CHECK(loss(*form, task).item() == doctest::Approx(target_nll(*form, task).item()).epsilon(1e-12));
   }
