@@ -1,30 +1,32 @@
 #!/usr/bin/env bash
 # Makes all artefacts of a release from a clean checkout, and tests them as users get them.
-#   tools/release.sh [--skip-tours] [--allow-large] FOLDER
+#   tools/release.sh [--skip-tours] [--arm] [--allow-large] FOLDER
 # FOLDER gets the source archive, the wheels of npzoo and of further weights, the Debian packages, the site and, if tools/r_package.sh is
 # there, the source package for R; and SHA256SUMS. The tours run every command of the Debian package and of the wheel in a system that
-# has nothing else; --skip-tours leaves them out. --allow-large lets the wheel have more than 10 MB.
-# Everything is built in build-release, once. It makes no tag and uploads nothing.
+# has nothing else; --skip-tours leaves them out. --arm also makes the wheel and the Debian packages for 64-bit Arm, by a cross-compiler on Debian.
+# --allow-large lets a wheel have more than 10 MB. Everything is built in build-release, once, and for Arm in build-release/arm. It makes no tag
+# and uploads nothing.
 set -euo pipefail
 here=$PWD
 cd "$(dirname "$0")/.."
 root=$PWD
 export LC_NUMERIC=C
 
-largest=10000000 build=build-release tours=1 folder=
+largest=10000000 build=build-release tours=1 arm= folder=
 say() { printf 'release: %s\n' "$*" >&2; }
 stop() { say "$*"; exit 1; }
 while [ $# -gt 0 ]; do
   case $1 in
     --skip-tours) tours= ;;
+    --arm) arm=1 ;;
     --allow-large) largest= ;;
-    -*) sed -n '2,7s/^# *//p' "tools/release.sh" >&2; exit 2 ;;
+    -*) sed -n '2,8s/^# *//p' "tools/release.sh" >&2; exit 2 ;;
     *) [ -z "$folder" ] || stop "$1 found after $folder, expected one folder"
        folder=$(cd "$here" && realpath -m "$1") ;;
   esac
   shift
 done
-[ -n "$folder" ] || { sed -n '2,7s/^# *//p' "tools/release.sh" >&2; exit 2; }
+[ -n "$folder" ] || { sed -n '2,8s/^# *//p' "tools/release.sh" >&2; exit 2; }
 
 # Checks before anything is built.
 version=$(python3 tools/package/versions.py) || stop 'versions differ, expected one version in all places'
@@ -90,8 +92,7 @@ r_package() {
   ls "$work"/npzoo_"$version".tar.gz
 }
 size_of_wheel() {
-  local wheel size
-  wheel=$(echo "$work"/npzoo-*.whl)
+  local wheel=$1 size
   size=$(stat -c %s "$wheel")
   [ "$size" -le "$largest" ] || { echo "$(basename "$wheel") has $size bytes, expected at most $largest; --allow-large lets it pass"; return 1; }
 }
@@ -102,12 +103,13 @@ tour() {
   [ $status -ne 77 ] || echo 'not tested: see above'
   return $status
 }
+arm() { BUILD=$build/arm tools/arm.sh "$1" "$work"; }
 
 begin=$SECONDS
 step 'source archive' source_archive
 step environment environment
 step wheels wheels
-[ -z "$largest" ] || step 'size of wheel' size_of_wheel
+[ -z "$largest" ] || step 'size of wheel' size_of_wheel "$work"/npzoo-*.whl
 step program program
 step 'Debian packages' debian
 step site site
@@ -115,6 +117,12 @@ step site site
 if [ "$tours" ]; then
   step 'tour of wheel' tour "$build/env/bin/python" tests/tour/wheel_tour.py "$work"
   step 'tour of package' tour python3 tests/tour/deb_tour.py "$work/npzoo_${version}_$(dpkg --print-architecture).deb"
+fi
+# Behind the tours, which expect one wheel.
+if [ "$arm" ]; then
+  step 'Arm packages' arm --deb
+  step 'Arm wheel' arm --wheel
+  [ -z "$largest" ] || step 'size of Arm wheel' size_of_wheel "$work"/npzoo-*_aarch64.whl
 fi
 sums=$(cd "$work" && sha256sum -- *)
 printf '%s\n' "$sums" >"$work/SHA256SUMS"

@@ -20,6 +20,8 @@ STAND_INS = {
     "tools/deb.sh": 'for name in npzoo libnpzoo-dev; do echo $name >"${name}_${V}_$(dpkg --print-architecture).deb"; done',
     "tools/docs.sh": 'mkdir -p "$1/docs/html" && echo page >"$1/docs/html/index.html"',
     "tools/r_package.sh": 'echo r >"$1/npzoo_$V.tar.gz"',
+    "tools/arm.sh": '[ "$BUILD" = build-release/arm ]\ncase $1 in --deb) echo d >"$2/npzoo_${V}_other.deb" ;; '
+                    '--wheel) head -c "${ARM_BYTES:-1000}" /dev/zero >"$2/npzoo-$V-cp310-abi3-linux_aarch64.whl" ;; esac',
 }
 TOURS = {"tests/tour/wheel_tour.py": "import glob, sys; assert len(glob.glob(sys.argv[1] + '/npzoo-*.whl')) == 1",
          "tests/tour/deb_tour.py": "import os, sys; assert os.path.basename(sys.argv[1]).startswith('npzoo_'); sys.exit(int(os.environ.get('TOUR', 0)))"}
@@ -93,6 +95,11 @@ def check_all(repository):
     expect("is not empty, expected a new folder" in repository.run("out").stderr, done, "a folder with files")
     done = repository.run("quick", "--skip-tours", TOUR="1")
     expect(done.returncode == 0 and "tour of" not in done.stdout and "not tested (--skip-tours)" in done.stderr, done, "without tours")
+    done = repository.run("arm", "--arm")  # the wheel's tour expects one wheel, also here
+    names = {path.name for path in (repository.here / "arm").iterdir()}
+    expect(done.returncode == 0 and len(names) == 10 and f"npzoo-{version}-cp310-abi3-linux_aarch64.whl" in names, done, sorted(names))
+    for step in ("Arm packages", "Arm wheel"):
+        expect(re.search(rf"^{step} +\d+\.\d$", done.stdout, re.MULTILINE), done, "minutes of", step)
 
 
 def check_failures(repository):
@@ -107,6 +114,7 @@ def check_failures(repository):
     expect("not tested: see above" in fails("tour of package failed", TOUR="77").stderr, repository.run("--help"), "a tour that is skipped")
     done = fails("size of wheel failed", WHEEL_BYTES="10000001")
     expect("10000001 bytes, expected at most 10000000" in done.stderr, done, "a large wheel")
+    fails("size of Arm wheel failed", "--arm", ARM_BYTES="10000001")
     shutil.rmtree(repository.here / "failed")
     done = repository.run("--allow-large", "--skip-tours", "failed", WHEEL_BYTES="10000001")
     expect(done.returncode == 0, done, "a large wheel that is allowed")
