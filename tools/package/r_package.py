@@ -29,18 +29,23 @@ LIBRARIES = {
 }
 UNIT = 8  # files of host code that are compiled together, as in the default build
 DEFINES = ['FMT_HEADER_ONLY', 'BOOST_MATH_STANDALONE']
+# R refuses code that ends its process or writes past its console. A process ends so in jobs of several processes, which R starts none of.
+REPLACED = {
+    'npzoo/engine/ranks/job.cpp': ('::_exit(Job::kStallExit);', 'std::terminate();'),
+    'include/nanoflann.hpp': ('fprintf(stderr, "Failed to allocate memory.\\n");', ''),
+}
 WEIGHTS = ['npzoo/any-1d', 'npzoo/any-2d', 'npzoo/any-3d']
 
 
 def sources_of(build, target):
-    """The sources of a target, also generated ones, which are made."""
+    """The sources of a target, and the generated ones, which are made."""
     targets = json.loads(subprocess.check_output(['meson', 'introspect', build, '--targets'], text=True))
     found = next(t for t in targets if t['name'] == target and t['type'] == 'static library')
     parts = [s for s in found['target_sources'] if s.get('language') == 'cpp']
     made = [f for s in parts for f in s['generated_sources']]
     if made:
         subprocess.run(['ninja', '-C', build, *(os.path.relpath(f, build) for f in made)], check=True, stdout=subprocess.DEVNULL)
-    return [pathlib.Path(f) for s in parts for f in [*s['sources'], *s['generated_sources']]]
+    return [pathlib.Path(f) for s in parts for f in s['sources']], [pathlib.Path(f) for f in made]
 
 
 class Package:
@@ -65,6 +70,11 @@ class Package:
             # R wants no pragmas that suppress warnings. In system folders they have no effect, and these are none here.
             text = re.sub(r'^[ \t]*#[ \t]*pragma[ \t]+(GCC|clang)[ \t]+diagnostic.*$', '', text, flags=re.M)
             text = re.sub(r'_Pragma\("(GCC|clang) diagnostic[^)]*\)', '', text)
+        if str(place) in REPLACED:
+            old, new = REPLACED[str(place)]
+            if old not in text and place.parts[0] == 'npzoo':
+                sys.exit(f'r_package.py: {place} has no {old}, expected it: correct REPLACED')
+            text = text.replace(old, new)
         target.write_text(text, encoding='utf-8', errors='surrogateescape', newline='\n')
 
     def add_unit(self, name, files, first=''):
@@ -139,10 +149,12 @@ def main():
         sys.exit(f'r_package.py: r/DESCRIPTION has another version, expected {version}')
     package = Package(source, build, folder, sys.argv[4].split())
     shutil.copytree(source / 'r', folder)
-    host = sources_of(build, 'npzoo')
+    host, generated = sources_of(build, 'npzoo')
     for i in range(0, len(host), UNIT):
         package.add_unit(f'host_{i // UNIT:02}.cpp', host[i:i + UNIT])
-    for kernel in sources_of(build, 'npzoo_generic'):
+    for file in generated:  # which the default build puts together with others
+        package.add_unit(f'host_{file.name}', [file])
+    for kernel in sources_of(build, 'npzoo_generic')[0]:
         package.add_kernel(kernel)
     package.add_unit('xxhash.cpp', [], '#define XXH_STATIC_LINKING_ONLY\n#define XXH_IMPLEMENTATION\n#include <xxhash.h>')
     package.copy_headers()
@@ -150,7 +162,9 @@ def main():
     package.write_copyrights()
     (package.src / 'Makevars').write_text(
         '# Written by tools/r_package.sh.\nCXX_STD = CXX20\n'
-        f'PKG_CPPFLAGS = -I. -Iinclude {" ".join("-D" + d for d in DEFINES)}\nPKG_LIBS = -pthread\n')
+        f'PKG_CPPFLAGS = -I. -Iinclude {" ".join("-D" + d for d in DEFINES)}\nPKG_CXXFLAGS = $(CXX_VISIBILITY)\nPKG_LIBS = -pthread\n'
+        # R compiles with -g on most systems, which makes the library much larger.
+        '\nall: stripped\nstripped: $(SHLIB)\n\t@if command -v strip >/dev/null; then strip -x $(SHLIB); fi\n\n.PHONY: all stripped\n')
     for name in WEIGHTS:
         for file in (source / 'weights' / name).glob('*.safetensors'):
             target = folder / 'inst/weights' / name
