@@ -4,11 +4,12 @@
 #   tools/arm.sh --test [SUITE…]   tests as well: the suite `arm` of CI, or those of these suites; `all` for every test (hours)
 #   tools/arm.sh --deb FOLDER      Debian packages
 #   tools/arm.sh --wheel FOLDER    wheels for Python
+#   It ends with 77 if its packages cannot be downloaded.
 #   BUILD=build-arm is the folder of the build. OPTIONS are more options of Meson ("-Doptimization=1" compiles in less time).
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 
-usage() { sed -n '2,7s/^# *//p' "$0" >&2; exit 2; }
+usage() { sed -n '2,8s/^# *//p' "$0" >&2; exit 2; }
 say() { printf 'arm: %s\n' "$*" >&2; }
 
 task=build folder='' suites=()
@@ -19,7 +20,7 @@ case ${1:-} in
   *) usage ;;
 esac
 command -v dpkg-query >/dev/null || { say 'dpkg is missing; this cross-compiler and its libraries are packages of Debian'; exit 1; }
-"$root/tools/setup.sh" g++-aarch64-linux-gnu qemu-user-static >&2
+"$root/tools/setup.sh" g++-aarch64-linux-gnu qemu-user-static >&2 || exit 77
 mkdir -p "${BUILD:-build-arm}"
 build=$(cd "${BUILD:-build-arm}" && pwd)
 system=$build/system
@@ -28,7 +29,7 @@ cross_files=(--cross-file="$build/constants.ini" --cross-file="$root/tools/arm.i
 # apt-get for Arm, with the sources of this system and all else in the folder of the build: no package of this system changes.
 apt() {
   APT_CONFIG=$build/apt/apt.conf apt-get -qq "$@" >"$build/apt/log" 2>&1 </dev/null ||
-    { cat "$build/apt/log" >&2; say "apt-get $1 failed"; exit 1; }
+    { cat "$build/apt/log" >&2; say "apt-get $1 failed"; exit 77; }
 }
 
 prepare_apt() {

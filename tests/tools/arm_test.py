@@ -46,7 +46,7 @@ def check_script(here, arm):
         done, _ = run(*arguments, status=2)
         expect("tools/arm.sh --test" in done.stderr and not build.exists(), arguments, done.stderr)
 
-    done, lines = run(status=1, BROKEN="1")
+    done, lines = run(status=77, BROKEN="1")
     expect("no such package" in done.stderr and done.stderr.splitlines()[-1] == "arm: apt-get update failed", done.stderr)
 
     done, lines = run()
