@@ -1,24 +1,26 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds and tests what g++ and this processor's best instruction set can show.
-#   tools/test.sh [--all [--arm]] [--compiler COMPILER] [--sanitize address,undefined|thread] [--guard] [SUITE…]
+#   tools/test.sh [--all [--arm] [--paired]] [--compiler COMPILER] [--sanitize address,undefined|thread] [--guard] [SUITE…]
 # --all: what users install (the default build, the wheel, the Debian package, the quick start), the other instruction sets, kernels
-# for GPUs, clang++ and the emulated GPU. With --arm, also a build for 64-bit Arm by an emulator (Debian on x86-64 alone). Suites: engine
-# ops datasets models tools python compilers emulated tour. The suite python needs packages of PyPI, in build-python.
+# for GPUs, clang++ and the emulated GPU. With --arm, also a build for 64-bit Arm by an emulator (Debian on x86-64 alone). With --paired, also
+# the processor time of common commands against the last tag (perf/paired.py). Suites: engine ops datasets models tools python compilers
+# emulated tour. The suite python needs packages of PyPI, in build-python.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-build=build compiler= sanitize= all= arm= special= options=() suites=() packages=() patience=1
+build=build compiler= sanitize= all= arm= paired= special= options=() suites=() packages=() patience=1
 while [ $# -gt 0 ]; do
   case $1 in
     --all) all=1 ;;
     --arm) arm=1 ;;
+    --paired) paired=1 ;;
     --compiler) compiler=$2 build+=-$2 special=1; packages+=("${2/clang++/clang}"); shift ;;
     --sanitize)
       # Optimised code: what is found there is what users run.
       sanitize=$2 build+=-${2//,/-} patience=5 special=1
       options+=("-Db_sanitize=$2" -Db_lundef=false --buildtype=debugoptimized -Doptimization=2); shift ;;
     --guard) build+=-guard special=1; options+=(-Dguard=true) ;;
-    -*) sed -n '2,6s/^# *//p' "$0" >&2; exit 2 ;;
+    -*) sed -n '2,7s/^# *//p' "$0" >&2; exit 2 ;;
     *) suites+=("$1") ;;
   esac
   shift
@@ -68,6 +70,18 @@ run_arm() {
     printf 'test: build-arm took %d s\n' "$SECONDS" >&2
   fi
 }
+# The processor time of common commands against the last tag.
+run_paired() {
+  SECONDS=0
+  if [ -z "$(git describe --tags --abbrev=0 2>/dev/null)" ]; then
+    printf 'test: there is no tag, so perf/paired.py has nothing to compare with\n' >&2
+    note perf/paired.py SKIP
+  elif perf/paired.py; then
+    note perf/paired.py OK
+  else
+    note perf/paired.py FAIL
+  fi
+}
 
 if [ -z "$all" ]; then
   tools/setup.sh cmake "${packages[@]}"
@@ -99,6 +113,7 @@ else
     compiler=clang++
     run build-clang++ "$quick" -Demulator=enabled -- --suite=tour --suite=compilers --suite=emulated
     [ -z "$arm" ] || [ "$(uname -m)" != x86_64 ] || ! grep -qsx 'ID=debian' /etc/os-release || run_arm
+    [ -z "$paired" ] || run_paired
   fi
 fi
 python3 tools/test_summary.py "${logs[@]}" || status=1
