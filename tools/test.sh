@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds and tests what g++ and this processor's best instruction set can show.
+# Installs what is missing, builds and tests what g++ and this processor's best instruction set can show, without the suite `more`.
 #   tools/test.sh [--all [--arm] [--paired]] [--compiler COMPILER] [--sanitize address,undefined|thread] [--guard] [SUITE…]
-# --all: what users install (the default build, the wheel, the Debian package, the quick start), the other instruction sets, kernels
+# --all: `more`, what users install (the default build, the wheel, the Debian package, the quick start), the other instruction sets, kernels
 # for GPUs, clang++ and the emulated GPU. With --arm, also a build for 64-bit Arm by an emulator (Debian on x86-64 alone). With --paired, also
 # the processor time of common commands against the last tag (perf/paired.py). Suites: engine ops datasets models tools python compilers
 # emulated tour. The suite python needs packages of PyPI, in build-python.
