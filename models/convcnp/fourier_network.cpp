@@ -146,7 +146,7 @@ void SpectralConvolution::visit(ModuleVisitor& visitor) {
   visitor("imaginary", imaginary);
 }
 
-Resampling::Resampling(std::int64_t nodes, std::int64_t nodes_after)
+GridResampling::GridResampling(std::int64_t nodes, std::int64_t nodes_after)
     : same_(nodes == nodes_after),
       below_(Tensor::empty({1, nodes_after}, DType::int64, Device::cpu)),
       above_(Tensor::empty({1, nodes_after}, DType::int64, Device::cpu)),
@@ -161,7 +161,7 @@ Resampling::Resampling(std::int64_t nodes, std::int64_t nodes_after)
   }
 }
 
-Tensor Resampling::operator()(const Tensor& x) const {
+Tensor GridResampling::operator()(const Tensor& x) const {
   if (same_) return x;
   const std::int64_t batch = x.dim(1), channels = x.dim(2);
   const Tensor nodes = reshape(x, {1, x.dim(0), batch * channels});

@@ -54,9 +54,9 @@ class SpectralConvolution {
 };
 
 /// Linear interpolation at G′ places that divide the range from the first to the last of G nodes equally.
-class Resampling {
+class GridResampling {
  public:
-  Resampling(std::int64_t nodes, std::int64_t nodes_after);
+  GridResampling(std::int64_t nodes, std::int64_t nodes_after);
 
   /// x (G, B, C) → (G′, B, C)
   Tensor operator()(const Tensor& x) const;
@@ -81,7 +81,7 @@ class FourierBlock {
 
  private:
   bool coarser_;
-  Resampling resampled_;
+  GridResampling resampled_;
 };
 
 struct FourierNetworkConfig {

@@ -126,7 +126,7 @@ TEST_CASE("sconvcnp: resampling is linear interpolation, which keeps the first a
       for (int c = 0; c < 6; ++c)
         expected.push_back(from[left * 6 + c] + (place - left) * (from[(left + 1) * 6 + c] - from[left * 6 + c]));
     }
-    const Tensor y = Resampling(before, after)(x);
+    const Tensor y = GridResampling(before, after)(x);
     CHECK(largest_difference(y, expected) <= 1e-13);
     CHECK(difference(slice(y, 0, 0, 1), slice(x, 0, 0, 1)) == 0);
     CHECK(difference(slice(y, 0, after - 1, after), slice(x, 0, before - 1, before)) == 0);
@@ -140,7 +140,7 @@ TEST_CASE("sconvcnp: a block is the sum of its two ways, whichever comes first o
     for (const auto& [name, parameter] : named_parameters(block))
       parameter->value = normal<double>(parameter->value.shape(), 8);
     const Tensor x = normal<double>({extents.nodes, 2, extents.in}, 7);
-    const Tensor beside = Resampling(extents.nodes, extents.nodes_after)(block.skip(x));
+    const Tensor beside = GridResampling(extents.nodes, extents.nodes_after)(block.skip(x));
     CHECK(difference(block(x), gelu(gelu(add(block.spectral(x), beside)))) <= 1e-13);
   }
 }
