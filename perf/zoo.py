@@ -224,6 +224,8 @@ def tasks_of(zoo, protocol):
 
 
 def tables(zoo, rows):
+    has_joint = any(row["protocol"] == ANY and row["joint"] is not None for row in rows)
+    of_any = f' "≈" as above, on {tasks_of(zoo, ANY)} tasks.' if has_joint else ""
     return f"""An update and a prediction are of 16 tasks with 25 context points and 25 targets, whatever the protocol, in milliseconds of the
 processor on one thread. A prediction encodes the context and computes the distribution of each target by itself. `np`, `anp`, `bnp`,
 `banp`, `tnp-a`, `taylorformer`, `taylorformer-tnp` and `flownp` draw 50 samples for it; `np` and `anp` of `tnp-kr` draw one. Training is the number of updates times the time of
@@ -245,7 +247,7 @@ three kernels have the same networks and so the same times. The training is that
 {kernels_table(rows)}
 ## npzoo/any-1d
 
-Test `mixed`, 1,600 tasks. "≈" as above, on {tasks_of(zoo, ANY)} tasks.
+Test `mixed`, 1,600 tasks.{of_any}
 
 {any_table(rows)}
 § the last training alone: it began with weights of earlier ones."""
