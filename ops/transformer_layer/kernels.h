@@ -23,8 +23,7 @@ struct TransformerLayerForward {
   T* result;   // the same
 };
 
-/// For float32, widths 64 and 128, heads of 16 or 32, hidden layers of a multiple of 16. All arrays start at multiples
-/// of 16 bytes.
+/// For float32, widths 64 and 128, heads of 16 or 32, hidden layers of a multiple of 16.
 NPZOO_CUDA_KERNEL(transformer_layer_forward, TransformerLayerForward);
 
 }  // namespace npzoo

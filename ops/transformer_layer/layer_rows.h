@@ -10,14 +10,24 @@ namespace npzoo {
 
 namespace {
 
+/// Returns n numbers, read at once if `vectors` says that addresses allow it.
+template <int n>
+__device__ tensor_core::Vector<float, n> fetch(const float* from, bool vectors) {
+  if (vectors) return *reinterpret_cast<const tensor_core::Vector<float, n>*>(from);
+  tensor_core::Vector<float, n> x;
+#pragma unroll
+  for (int i = 0; i < n; ++i) x.x[i] = from[i];
+  return x;
+}
+
 /// Copies (rows, columns) of a matrix with rows `stride` apart to shared memory. All threads of the block call it.
 template <class Format>
-__device__ void stage_matrix(const float* from, int rows, int columns, std::int64_t stride,
+__device__ void stage_matrix(const float* from, int rows, int columns, std::int64_t stride, bool vectors,
                              typename Format::Element* to, int pitch) {
   const int quads = columns / 4;
   for (int i = static_cast<int>(threadIdx.x); i < rows * quads; i += static_cast<int>(blockDim.x)) {
     const int row = i / quads, column = i % quads * 4;
-    const auto four = *reinterpret_cast<const tensor_core::Vector<float, 4>*>(from + row * stride + column);
+    const auto four = fetch<4>(from + row * stride + column, vectors);
     const auto rounded = tensor_core::round_four(Format{}, four.x);
     *reinterpret_cast<std::remove_const_t<decltype(rounded)>*>(to + row * pitch + column) = rounded;
   }
@@ -53,20 +63,24 @@ struct LayerRows {
   }
 
   /// Rows [first, …) of an array (…, kWidth); 0 behind its end.
-  __device__ void load(const float* from, int first, int end) {
+  __device__ void load(const float* from, int first, int end, bool vectors) {
 #pragma unroll
     for (int i = 0; i < kTiles * kWidth / 2; ++i) x[i / (kWidth / 2)][i / 4 % (kWidth / 8)][i % 4] = 0;
-    for_pairs(first, end, [from](int row, int column, float* pair) {
-      const auto two =
-          *reinterpret_cast<const tensor_core::Vector<float, 2>*>(from + std::int64_t{row} * kWidth + column);
+    for_pairs(first, end, [from, vectors](int row, int column, float* pair) {
+      const auto two = fetch<2>(from + std::int64_t{row} * kWidth + column, vectors);
       pair[0] = two.x[0];
       pair[1] = two.x[1];
     });
   }
-  __device__ void store(float* to, int first, int end) {
-    for_pairs(first, end, [to](int row, int column, const float* pair) {
-      *reinterpret_cast<tensor_core::Vector<float, 2>*>(to + std::int64_t{row} * kWidth + column) = {
-          {pair[0], pair[1]}};
+  __device__ void store(float* to, int first, int end, bool vectors) {
+    for_pairs(first, end, [to, vectors](int row, int column, const float* pair) {
+      float* at = to + std::int64_t{row} * kWidth + column;
+      if (vectors) {
+        *reinterpret_cast<tensor_core::Vector<float, 2>*>(at) = {{pair[0], pair[1]}};
+      } else {
+        at[0] = pair[0];
+        at[1] = pair[1];
+      }
     });
   }
 

@@ -46,8 +46,10 @@ struct Heads {
     for (int h = 0; h < heads; ++h) {
       __syncthreads();
       const int first = h * kHeadWidth;
-      stage_matrix<Format>(p.query.weight + first * kWidth, kHeadWidth, kWidth, kWidth, query, Sizes::kPitch);
-      stage_matrix<Format>(p.out.weight + first, kWidth, kHeadWidth, kWidth, out, Sizes::kHeadPitch);
+      stage_matrix<Format>(p.query.weight + first * kWidth, kHeadWidth, kWidth, kWidth, vectors, query,
+                           Sizes::kPitch);
+      stage_matrix<Format>(p.out.weight + first, kWidth, kHeadWidth, kWidth, vectors, out,
+                           Sizes::kHeadPitch);
       __syncthreads();
       WarpQueries<Format, kHeadWidth, Sizes> warp;
       make_queries(factors, query, first, warp);
@@ -106,16 +108,18 @@ struct Heads {
 
 /// rows += the feed-forward network's result for `factors`, without its last bias.
 template <class Sizes, class Format, class Rows>
-__device__ void feed_forward(const TransformerLayerForward<float>& p, const typename Rows::Factors& factors, Rows& rows) {
+__device__ void feed_forward(const TransformerLayerForward<float>& p, bool vectors,
+                             const typename Rows::Factors& factors, Rows& rows) {
   auto* expand = shared_memory<typename Format::Element>();
   auto* contract = expand + Sizes::kHidden * Sizes::kPitch;
   const int hidden = static_cast<int>(p.hidden);
   for (int first = 0; first < hidden; first += Sizes::kHidden) {
     const int count = min(Sizes::kHidden, hidden - first);
     __syncthreads();
-    stage_matrix<Format>(p.expand.weight + std::int64_t{first} * Rows::kWidth, count, Rows::kWidth, Rows::kWidth, expand,
-                         Sizes::kPitch);
-    stage_matrix<Format>(p.contract.weight + first, Rows::kWidth, count, hidden, contract, Sizes::kHiddenPitch);
+    stage_matrix<Format>(p.expand.weight + std::int64_t{first} * Rows::kWidth, count, Rows::kWidth, Rows::kWidth, vectors,
+                         expand, Sizes::kPitch);
+    stage_matrix<Format>(p.contract.weight + first, Rows::kWidth, count, hidden, vectors, contract,
+                         Sizes::kHiddenPitch);
     __syncthreads();
 #pragma unroll 1
     for (int c = 0; c < count; c += 16) {
@@ -145,7 +149,7 @@ __global__ void __launch_bounds__(kLayerWarps* kWarp, 2) layer_kernel(Transforme
   const std::int64_t start = place.batch * p.attention.queries * kWidth;
 
   Rows rows;
-  rows.load(p.x + start, place.warp_first, queries);
+  rows.load(p.x + start, place.warp_first, queries, vectors);
   typename Rows::Factors factors;
   if (p.pre_norm)
     factors.set_normal(rows, p.norm1, p.eps);
@@ -160,9 +164,9 @@ __global__ void __launch_bounds__(kLayerWarps* kWarp, 2) layer_kernel(Transforme
     factors.set(rows);
   }
   rows.add(p.contract.bias);
-  feed_forward<Sizes, Format>(p, factors, rows);
+  feed_forward<Sizes, Format>(p, vectors, factors, rows);
   if (!p.pre_norm) rows.normalise(p.norm2, p.eps);
-  rows.store(p.result + start, place.warp_first, queries);
+  rows.store(p.result + start, place.warp_first, queries, vectors);
 }
 
 template <class Format, int kWidth, int kHeadWidth>
@@ -170,7 +174,10 @@ void start_layer(Cuda& cuda, const TransformerLayerForward<float>& p) {
   using Sizes = LayerSizes<Format, kWidth, kHeadWidth>;
   const std::int64_t blocks =
       p.attention.batch * divide_up(p.attention.queries, kLayerWarps * 16 * Sizes::kTiles);
-  const bool vectors = aligned_to_16(p.attention.k) && aligned_to_16(p.attention.v);
+  bool vectors = true;
+  for (const float* array : {p.attention.k, p.attention.v, p.x, static_cast<const float*>(p.result), p.query.weight,
+                             p.out.weight, p.expand.weight, p.contract.weight})
+    vectors = vectors && aligned_to_16(array);
   launch(cuda, "transformer_layer", layer_kernel<Format, kWidth, kHeadWidth>, blocks, kLayerWarps * kWarp,
          Sizes::kSharedBytes, p, vectors);
 }
