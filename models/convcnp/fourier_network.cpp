@@ -53,17 +53,26 @@ Tensor spectral_weight(const FourierExtents& extents, std::int64_t modes, Initia
   return init.drawn() ? affine(standard, deviation, 0) : standard;
 }
 
+/// Numbers of nodes on the CPU, from where a captured step on a GPU can copy them.
+Tensor node_numbers(std::int64_t count) {
+  return default_device() == Device::cuda ? Tensor::pinned({1, count}, DType::int64)
+                                          : Tensor::empty({1, count}, DType::int64, Device::cpu);
+}
+
 /// Place of sample i of `after`, in steps between `before` nodes.
 double place_of_sample(std::int64_t i, std::int64_t before, std::int64_t after) {
   return static_cast<double>(i * (before - 1)) / static_cast<double>(std::max<std::int64_t>(after - 1, 1));
 }
 
-/// (A, B, C) → (B, A, C)
+/// (A, B, C) → (B, A, C), by the slices of the shorter axis.
 Tensor axes_exchanged(const Tensor& x) {
   const std::int64_t a = x.dim(0), b = x.dim(1), c = x.dim(2);
-  Tensor index = Tensor::empty({1, a * b}, DType::int64, Device::cpu);
-  for (std::int64_t i = 0; i < a * b; ++i) index.data<std::int64_t>()[i] = i % a * b + i / a;
-  return reshape(gather(reshape(x, {1, a * b, c}), index), {b, a, c});
+  if (a == 1 || b == 1) return reshape(x, {b, a, c});
+  const bool by_first = a < b;
+  std::vector<Tensor> parts;
+  for (std::int64_t i = 0; i < std::min(a, b); ++i)
+    parts.push_back(by_first ? reshape(slice(x, 0, i, i + 1), {b, 1, c}) : reshape(slice(x, 1, i, i + 1), {1, a, c}));
+  return parts.empty() ? reshape(x, {b, a, c}) : concat(parts, by_first ? 1 : 0);
 }
 
 class FourierNetwork final : public GridNetwork {
@@ -148,8 +157,8 @@ void SpectralConvolution::visit(ModuleVisitor& visitor) {
 
 GridResampling::GridResampling(std::int64_t nodes, std::int64_t nodes_after)
     : same_(nodes == nodes_after),
-      below_(Tensor::empty({1, nodes_after}, DType::int64, Device::cpu)),
-      above_(Tensor::empty({1, nodes_after}, DType::int64, Device::cpu)),
+      below_(node_numbers(nodes_after)),
+      above_(node_numbers(nodes_after)),
       share_(nodes_after, 1, [&](std::int64_t i, std::int64_t) {
         const double place = place_of_sample(i, nodes, nodes_after);
         return place - std::floor(place);
