@@ -131,7 +131,7 @@ Listing list_models(const ListCommand& c) {
   return list_presets(names, protocols);
 }
 
-constexpr const char* kWeightsRow = "{:<27}  {:>6}  {:>6}  {:>10}  {:>7}  {:<70}  {}";
+constexpr const char* kWeightsRow = "{:<30}  {:>6}  {:>6}  {:>10}  {:>7}  {:<70}  {}";
 
 /// Returns the purpose of weights: the description of their protocol up to a colon.
 std::string purpose(const NamedWeights& weights, const Protocol& protocol, std::int64_t inputs) {
