@@ -145,7 +145,7 @@ class Examined {
     noise_ = dynamic_cast<const TwoStepsConfig&>(*checkpoint.run.protocol.data).noise();
   }
 
-  /// Of a context without a point between the steps: either function is as likely.
+  /// The truth for a context without a point between the steps: either function is as likely.
   json ambiguous(std::optional<double> end) const {
     json found;
     const Context context{column({-1.5, 1.5}), column({-1, 1}), {}};

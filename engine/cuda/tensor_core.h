@@ -1,7 +1,8 @@
 #pragma once
 
 // Products of small matrices on tensor cores: float32 rounded to bfloat16 or TF32, or cut into two TF32 parts, sums in
-// float32. A warp multiplies together; which lane holds which elements is as the PTX ISA says for mma.m16n8k16 (bf16) and mma.m16n8k8 (tf32). The
+// float32. A warp multiplies together; which lane holds which elements is as the PTX ISA says for mma.m16n8k16 (bf16)
+// and mma.m16n8k8 (tf32). The
 // emulation gathers them from the same places, so that an element in the wrong lane gives a wrong product there too.
 // Included by kernel sources only.
 

@@ -60,9 +60,9 @@ inline std::int64_t chunk_of_independent(std::int64_t points, Device device) {
   return points <= kMost ? kMost : std::clamp((points + kThreads - 1) / kThreads, kLeast, kMost);
 }
 
-/// f applied to x (B, N, C) chunk by chunk of its points: what f(x) would give, where f treats every point alone. Threads
-/// of a CPU call f for several chunks at once. The result takes x's memory if it has the same shape and nothing else
-/// holds x.
+/// f applied to x (B, N, C) chunk by chunk of its points: what f(x) would give, where f treats every point alone.
+/// Threads of a CPU call f for several chunks at once. The result takes x's memory if it has the same shape and nothing
+/// else holds x.
 template <class F>
 Tensor in_chunks(Tensor x, const F& f) {
   const std::int64_t points = x.dim(1), chunk = chunk_of_independent(points, x.device());

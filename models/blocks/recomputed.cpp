@@ -69,9 +69,8 @@ Tensor recomputed_points(const char* name, const Tensor& x, std::vector<Tensor> 
   Tensor out;
   {
     const NoGrad off;
-    out = join_chunks(x.dim(1), chunk_points(x.device()), [&](std::int64_t begin, std::int64_t end) {
-      return f(points_between(x, begin, end), begin);
-    });
+    out = join_chunks(x.dim(1), chunk_points(x.device()),
+                      [&](std::int64_t begin, std::int64_t end) { return f(points_between(x, begin, end), begin); });
   }
   reads.push_back(x);
   record(name, out, std::span<const Tensor>(reads), [x, f = std::move(f)](const Tensor& d_out, Grads& grads) {
@@ -84,7 +83,8 @@ Tensor recomputed_points(const char* name, const Tensor& x, std::vector<Tensor> 
 Tensor recomputed_sum(const char* name, const Tensor& x, std::vector<Tensor> reads, Tensor sum, PointFunction f) {
   reads.push_back(x);
   record(name, sum, std::span<const Tensor>(reads), [x, f = std::move(f)](const Tensor& d_sum, Grads& grads) {
-    play_points(x, f, [&](std::int64_t, std::int64_t) { return d_sum; }, grads);
+    play_points(
+        x, f, [&](std::int64_t, std::int64_t) { return d_sum; }, grads);
   });
   return sum;
 }

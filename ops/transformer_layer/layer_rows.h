@@ -95,7 +95,7 @@ struct LayerRows {
     }
   }
 
-  /// Of each row that a lane has parts of.
+  /// Mean and inverse deviation of each row that a lane has parts of.
   struct Moments {
     float mean[kTiles][2], inverse_deviation[kTiles][2];
   };

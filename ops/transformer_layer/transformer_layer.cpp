@@ -30,8 +30,8 @@ struct Layer {
     return linear(x, by.weight, by.bias, activation);
   }
   Tensor feed_forward(const Tensor& x) const {
-    const Tensor hidden = options.gelu ? gelu(linear_of(x, weights.expand))
-                                       : linear_of(x, weights.expand, Activation::relu);
+    const Tensor hidden =
+        options.gelu ? gelu(linear_of(x, weights.expand)) : linear_of(x, weights.expand, Activation::relu);
     return linear_of(hidden, weights.contract);
   }
   Tensor composed(const Tensor& x, const Tensor& keys, const Tensor& values) const {

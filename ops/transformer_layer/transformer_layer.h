@@ -28,10 +28,10 @@ struct TransformerLayerOptions {
 
 /// Attention to given keys and values and a feed-forward network, each with a residual connection and a normalisation.
 ///
-/// x (B, N, E), keys and values (B, Nk, E), all of one floating-point dtype and device. Rows of x do not see each other.
-/// Saves its arguments; the backward pass computes the layer again. On a GPU, float32 rows of width 64 or 128 with heads
-/// of 16 or 32 and F a multiple of 16 pass through all steps in registers, in one kernel (see `transformer_layer_is_fused`). Its
-/// products have the precision of `matmul_precision`; with float32 they err by 2⁻²¹. Other forms are composed of `linear`,
+/// x (B, N, E), keys and values (B, Nk, E), all of one floating-point dtype and device. Rows of x do not see each
+/// other. Saves its arguments; the backward pass computes the layer again. On a GPU, float32 rows of width 64 or 128
+/// with heads of 16 or 32 and F a multiple of 16 pass through all steps in registers, in one kernel. Its products have
+/// the precision of `matmul_precision`; with float32 they err by 2⁻²¹. Other forms are composed of `linear`,
 /// `masked_attention` and `layer_norm`.
 Tensor transformer_layer(const Tensor& x, const Tensor& keys, const Tensor& values, const PrefixMask& mask,
                          const TransformerLayerWeights& weights, const TransformerLayerOptions& options);

@@ -12,8 +12,8 @@ constexpr int kLayerWarps = 4;
 template <class Format, int kWidth, int kHeadWidth>
 struct LayerSizes {
   static constexpr int kTiles = sizeof(typename Format::Element) == 2 && kWidth == 64 ? 2 : 1;  // of 16 rows, in a warp
-  static constexpr bool kFull = sizeof(typename Format::Element) == 4 && kWidth == 128;  // of registers
-  static constexpr int kKeys = 64, kChunk = kHeadWidth == 32 || kFull ? 16 : 32;          // see WarpQueries
+  static constexpr bool kFull = sizeof(typename Format::Element) == 4 && kWidth == 128;         // of registers
+  static constexpr int kKeys = 64, kChunk = kHeadWidth == 32 || kFull ? 16 : 32;                // see WarpQueries
   static constexpr bool kInRegisters = true, kOfProduct = true, kFromZero = std::is_same_v<Format, Tf32Pairs>;
   static constexpr int kHidden = 64;  // columns of the hidden layer in shared memory
   // Elements between rows of matrices in shared memory: those of neighbours are in different banks.
@@ -46,10 +46,8 @@ struct Heads {
     for (int h = 0; h < heads; ++h) {
       __syncthreads();
       const int first = h * kHeadWidth;
-      stage_matrix<Format>(p.query.weight + first * kWidth, kHeadWidth, kWidth, kWidth, vectors, query,
-                           Sizes::kPitch);
-      stage_matrix<Format>(p.out.weight + first, kWidth, kHeadWidth, kWidth, vectors, out,
-                           Sizes::kHeadPitch);
+      stage_matrix<Format>(p.query.weight + first * kWidth, kHeadWidth, kWidth, kWidth, vectors, query, Sizes::kPitch);
+      stage_matrix<Format>(p.out.weight + first, kWidth, kHeadWidth, kWidth, vectors, out, Sizes::kHeadPitch);
       __syncthreads();
       WarpQueries<Format, kHeadWidth, Sizes> warp;
       make_queries(factors, query, first, warp);
@@ -62,9 +60,7 @@ struct Heads {
   }
 
  private:
-  __device__ static int* odd() {
-    return reinterpret_cast<int*>(shared_memory<unsigned char>() + Sizes::kElementBytes);
-  }
+  __device__ static int* odd() { return reinterpret_cast<int*>(shared_memory<unsigned char>() + Sizes::kElementBytes); }
 
   template <class Warp>
   __device__ void make_queries(const typename Rows::Factors& factors, const Element* weight, int first, Warp& warp) {
@@ -116,8 +112,8 @@ __device__ void feed_forward(const TransformerLayerForward<float>& p, bool vecto
   for (int first = 0; first < hidden; first += Sizes::kHidden) {
     const int count = min(Sizes::kHidden, hidden - first);
     __syncthreads();
-    stage_matrix<Format>(p.expand.weight + std::int64_t{first} * Rows::kWidth, count, Rows::kWidth, Rows::kWidth, vectors,
-                         expand, Sizes::kPitch);
+    stage_matrix<Format>(p.expand.weight + std::int64_t{first} * Rows::kWidth, count, Rows::kWidth, Rows::kWidth,
+                         vectors, expand, Sizes::kPitch);
     stage_matrix<Format>(p.contract.weight + first, Rows::kWidth, count, hidden, vectors, contract,
                          Sizes::kHiddenPitch);
     __syncthreads();
@@ -172,8 +168,7 @@ __global__ void __launch_bounds__(kLayerWarps* kWarp, 2) layer_kernel(Transforme
 template <class Format, int kWidth, int kHeadWidth>
 void start_layer(Cuda& cuda, const TransformerLayerForward<float>& p) {
   using Sizes = LayerSizes<Format, kWidth, kHeadWidth>;
-  const std::int64_t blocks =
-      p.attention.batch * divide_up(p.attention.queries, kLayerWarps * 16 * Sizes::kTiles);
+  const std::int64_t blocks = p.attention.batch * divide_up(p.attention.queries, kLayerWarps * 16 * Sizes::kTiles);
   bool vectors = true;
   for (const float* array : {p.attention.k, p.attention.v, p.x, static_cast<const float*>(p.result), p.query.weight,
                              p.out.weight, p.expand.weight, p.contract.weight})

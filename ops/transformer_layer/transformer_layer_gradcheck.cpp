@@ -26,8 +26,8 @@ void add(GradcheckCases& cases, const std::string& label, const LayerSize& s, co
       return both;
     };
     TransformerLayerWeights weights;
-    for (WeightAndBias* each : {&weights.query, &weights.out, &weights.expand, &weights.contract, &weights.norm1,
-                                &weights.norm2})
+    for (WeightAndBias* each :
+         {&weights.query, &weights.out, &weights.expand, &weights.contract, &weights.norm1, &weights.norm2})
       *each = next();
     return transformer_layer(in[0], in[1], in[2], mask, weights, options);
   });

@@ -45,15 +45,14 @@ TEST_CASE("recomputed points: values and gradients are those of the function, ch
     CAPTURE(points);
     const Tensor x = normal<double>({2, points, 3}, 6);
     const auto f = [](const Tensor& rows, const Tensor& w) { return tanh(matmul(rows, w)); };
-    const auto plain = with_gradients(
-        [&](const std::vector<Tensor>& in) { return sum(square(f(in[0], square(in[1])))); }, {x, by});
+    const auto plain =
+        with_gradients([&](const std::vector<Tensor>& in) { return sum(square(f(in[0], square(in[1])))); }, {x, by});
     const ChunkPoints chunks(kChunk);
     const auto again = with_gradients(
         [&](const std::vector<Tensor>& in) {
           const Tensor w = square(in[1]);  // a variable that is read beside the points
-          return sum(square(recomputed_points("recomputed_test", in[0], {w}, [w, f](const Tensor& rows, std::int64_t) {
-            return f(rows, w);
-          })));
+          return sum(square(recomputed_points("recomputed_test", in[0], {w},
+                                              [w, f](const Tensor& rows, std::int64_t) { return f(rows, w); })));
         },
         {x, by});
     REQUIRE(again.size() == 3);
@@ -62,9 +61,8 @@ TEST_CASE("recomputed points: values and gradients are those of the function, ch
     const auto of_one = with_gradients(
         [&](const std::vector<Tensor>& in) {
           const Tensor w = square(in[0]);
-          return sum(square(recomputed_points("recomputed_test", x, {w}, [w, f](const Tensor& rows, std::int64_t) {
-            return f(rows, w);
-          })));
+          return sum(square(recomputed_points("recomputed_test", x, {w},
+                                              [w, f](const Tensor& rows, std::int64_t) { return f(rows, w); })));
         },
         {by});
     CHECK(difference(of_one[1], plain[2]) <= kRounding);
@@ -85,8 +83,8 @@ TEST_CASE("recomputed sum: each chunk gets the cotangent of the whole sum, and k
           const NoGrad off;
           whole = sum(mul(square(in[0]), factors), 1);
         }
-        return sum(square(recomputed_sum(
-            "recomputed_test", in[0], {}, whole, [&factors](const Tensor& rows, std::int64_t begin) {
+        return sum(square(
+            recomputed_sum("recomputed_test", in[0], {}, whole, [&factors](const Tensor& rows, std::int64_t begin) {
               return sum(mul(square(rows), slice(factors, 1, begin, begin + rows.dim(1))), 1);
             })));
       },

@@ -164,7 +164,7 @@ TEST_CASE("sconvcnp: complex weights begin as normal numbers over the channels t
   for (const Tensor& part : {layer.real.value, layer.imaginary.value}) {
     double squares = 0;
     for (const double w : doubles(part)) squares += w * w;
-    // Of a complex number of variance 1 each part has a half. 1800 squares have a relative error of 3.3 %.
+    // Each part of a complex number of variance 1 has a half. 1800 squares have a relative error of 3.3 %.
     CHECK(std::abs(squares / 1800 * 200 * 200 - 0.5) <= 0.05);
   }
   CHECK(difference(layer.real.value, layer.imaginary.value) > 1e-4);
