@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 from machine import processor
+from svg_pictures import svg_pyplot
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROTOCOL = ROOT / "perf/protocols/two-steps.toml"
@@ -99,14 +100,10 @@ def score_rows(found):
 
 
 def draw(found, path):
-    try:
-        import matplotlib
-    except ImportError:
+    pyplot = svg_pyplot()
+    if pyplot is None:
         print("flow: no picture: matplotlib is missing (perf/requirements.txt)", file=sys.stderr)
         return None
-    matplotlib.use("svg")
-    matplotlib.rcParams["svg.hashsalt"] = "npzoo"  # the same bytes for the same figures
-    from matplotlib import pyplot
     figure, axes = pyplot.subplots(2, 3, figsize=(12, 6.4), layout="constrained")
     for row, model in zip(axes, MODELS):
         each = found[model]
@@ -149,8 +146,8 @@ def report(found, others, picture):
         "Sums of the density times the spacing. The divergence of `flownp` is exact, in float32. One target: −4 to 4 in steps of 0.005. Two targets: cells of 0.1, and of",
         f"0.025 within 0.4 of (−1, −1) and of (1, 1); from −{ENDS['flownp']} to {ENDS['flownp']} for `flownp`, from −{ENDS['tnp-a']} to {ENDS['tnp-a']} for `tnp-a`.", "",
         *integral_rows(found, others), "",
-        f"Of the density of two targets, {share(grids['flownp']['mass_above'])} of `flownp` and {share(grids['tnp-a']['mass_above'])} of `tnp-a` have both values above 0, and "
-        f"{share(grids['flownp']['mass_below'])} and {share(grids['tnp-a']['mass_below'])} both below. The truth is 50 %.", "",
+        f"Both values are above 0 in {share(grids['flownp']['mass_above'])} of the density of `flownp` and in {share(grids['tnp-a']['mass_above'])} of that of `tnp-a`; "
+        f"both are below in {share(grids['flownp']['mass_below'])} and {share(grids['tnp-a']['mass_below'])}. The truth is 50 %.", "",
         "## Log-likelihood", "",
         f"Nats per target on {flow['scores']['tasks']} tasks, the same for both. The marginal ones are of 50 samples.", "",
         *score_rows(found), ""])

@@ -16,6 +16,7 @@ import sys
 
 from machine import gpu_driver, processor
 from paper_times import PAPER
+from svg_pictures import svg_pyplot
 
 FIXED = 100  # points of the kind that does not vary, as in the tables
 NAIVE = "tnp-d-naive"
@@ -194,14 +195,10 @@ Exponent p of points^p, fitted over the last decade of sizes that fit in memory.
 
 def draw(rows, stem, notes):
     """Figure 3 of the CMANP paper (memory against context points), and the same of time."""
-    try:
-        import matplotlib
-    except ImportError:
+    pyplot = svg_pyplot()
+    if pyplot is None:
         notes.append("There are no pictures: matplotlib is missing (perf/requirements.txt).")
         return {}
-    matplotlib.use("svg")
-    matplotlib.rcParams["svg.hashsalt"] = "npzoo"  # the same bytes for the same figures
-    from matplotlib import pyplot
     paths = {}
     for what, key, unit, label in (("memory", "peak_live_bytes", 1e-6, "peak memory, MB"),
                                    ("time", "median_ms", 1, "time, ms")):

@@ -15,6 +15,7 @@ import subprocess
 import sys
 
 from machine import processor
+from svg_pictures import svg_pyplot
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "perf/results"
@@ -295,14 +296,10 @@ not been trained, or this was not measured ([reasons]({link})).
 
 
 def draw(rows, path):
-    try:
-        import matplotlib
-    except ImportError:
+    pyplot = svg_pyplot()
+    if pyplot is None:
         print("zoo: no picture: matplotlib is missing (perf/requirements.txt)", file=sys.stderr)
         return None
-    matplotlib.use("svg")
-    matplotlib.rcParams["svg.hashsalt"] = "npzoo"  # the same bytes for the same figures
-    from matplotlib import pyplot
     trained = [row for row in rows if row["protocol"] == FAMILY and row["updates"] and row["marginal"] and row["update_ms"] and row["prediction_ms"]]
     figure, axes = pyplot.subplots(1, 2, figsize=(11, 5), sharey=True, layout="constrained")
     for place, key, label in zip(axes, ["prediction_ms", "update_ms"], ["time of a prediction, ms", "time of an update, ms"]):
