@@ -121,3 +121,34 @@ TEST_CASE("tape: finds a write to a saved tensor before it spoils a gradient") {
   CHECK(error_of([&] { tape.backward(out); }) == message);
 }
 #endif
+
+TEST_CASE("tape: a part that runs again adds to the gradients outside it") {
+  Tape outer;
+  Tensor x = number(3), unused = number(1), y, z;
+  {
+    const Recording on(outer);
+    outer.watch(x);
+    outer.watch(unused);
+    y = square(x);
+    z = number(y.item() * 10 * x.item());  // y · 10 x
+    record("part", z, {y, x}, [x, y, unused](const Tensor& d_z, Grads& grads) {
+      Tape part(grads);
+      CHECK(part.nested());
+      Tensor ten = number(10), again;
+      {
+        const Recording inside(part);
+        part.watch(ten);
+        again = mul(mul(y, ten), x);
+      }
+      const Grads& found = part.backward(again, d_z);
+      CHECK(found.wants(y));
+      CHECK(found.of(ten).item() == 27);
+      CHECK(error_of([&] { static_cast<void>(found.find(unused)); }) ==
+            "[grads] found a tensor that this recording did not watch, expected a watched one");
+    });
+    CHECK(!outer.nested());
+  }
+  const Grads& grads = outer.backward(z);
+  CHECK(grads.of(x).item() == 10 * 3 * 9);  // d 10 x³
+  CHECK(grads.of(unused).item() == 0);
+}

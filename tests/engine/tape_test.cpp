@@ -197,37 +197,6 @@ TEST_CASE("tape: recordings nest, and each sees the other's variables as constan
   CHECK(outer.backward(mul(x2, y)).of(x).item() == 30);
 }
 
-TEST_CASE("tape: a part that runs again adds to the gradients outside it") {
-  Tape outer;
-  Tensor x = vector({3}), unused = vector({1}), y, z;
-  {
-    const Recording on(outer);
-    outer.watch(x);
-    outer.watch(unused);
-    y = square(x);
-    z = Tensor::full({1}, y.item() * 10 * x.item(), DType::float64, y.device());  // y · 10 x
-    record("part", z, {y, x}, [x, y, unused](const Tensor& d_z, Grads& grads) {
-      Tape part(grads);
-      CHECK(part.nested());
-      Tensor ten = vector({10}), again;
-      {
-        const Recording inside(part);
-        part.watch(ten);
-        again = mul(mul(y, ten), x);
-      }
-      const Grads& found = part.backward(again, d_z);
-      CHECK(found.wants(y));
-      CHECK(found.of(ten).item() == 27);
-      CHECK(error_of([&] { static_cast<void>(found.find(unused)); }) ==
-            "[grads] found a tensor that this recording did not watch, expected a watched one");
-    });
-    CHECK(!outer.nested());
-  }
-  const Grads& grads = outer.backward(z);
-  CHECK(grads.of(x).item() == 10 * 3 * 9);  // d 10 x³
-  CHECK(grads.of(unused).item() == 0);
-}
-
 TEST_CASE("tape: used again, it takes the variables of the last recording for constants") {
   Tape tape;
   Tensor x = vector({3}), y = vector({5});
