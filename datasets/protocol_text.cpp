@@ -52,9 +52,9 @@ std::string extended_by(const toml::table& table, const std::string& from) {
   check(extends->is_string(), "[protocol] {}: extends is not a string, expected a name or a path", from);
   const std::string& name = extends->as_string()->get();
   if (built_in(name)) return name;
-  check(!built_in(from) && name.ends_with(".toml"),
-        "[protocol] {}: extends is '{}', neither a protocol nor a path that ends in .toml{}", from, name,
-        expected_names(name, protocol_names(), kAllProtocols));
+  if (built_in(from) || !name.ends_with(".toml"))
+    fail("[protocol] {}: extends is '{}', neither a protocol nor a path that ends in .toml{}", from, name,
+         expected_names(name, protocol_names(), kAllProtocols));
   return beside(from, name);
 }
 
@@ -74,9 +74,9 @@ std::vector<std::string> presets_of(const toml::table& table, const std::string&
     }
     std::vector<std::string> names;
     for (const ProtocolFile& file : preset_files()) names.emplace_back(file.name);
-    check(!built_in(from) && name.ends_with(".toml"),
-          "[protocol] {}: presets is '{}', neither presets of npzoo nor a path that ends in .toml{}", from, name,
-          expected_names(name, names, "the folder protocols/presets"));
+    if (built_in(from) || !name.ends_with(".toml"))
+      fail("[protocol] {}: presets is '{}', neither presets of npzoo nor a path that ends in .toml{}", from, name,
+           expected_names(name, names, "the folder protocols/presets"));
     texts.push_back(read_text(beside(from, name), kMaxTomlBytes));
   };
   if (!several) add(*presets);
@@ -270,9 +270,9 @@ std::vector<DescribedKey> described_file_keys() {
 }
 
 std::string protocol_text(const std::string& name_or_path) {
-  check(built_in(name_or_path) || name_or_path.ends_with(".toml"),
-        "[protocol] {} is unknown, neither a protocol nor a path that ends in .toml{}", name_or_path,
-        expected_names(name_or_path, protocol_names(), kAllProtocols));
+  if (!built_in(name_or_path) && !name_or_path.ends_with(".toml"))
+    fail("[protocol] {} is unknown, neither a protocol nor a path that ends in .toml{}", name_or_path,
+         expected_names(name_or_path, protocol_names(), kAllProtocols));
   std::string text = read(name_or_path);
   std::vector<std::string> chain{name_or_path};
   std::vector<toml::table> tables{parse_toml(text, "[protocol] " + name_or_path)};

@@ -179,9 +179,9 @@ int stream(const StreamCommand& c) {
         "[stream] --context and --targets are both standard input, expected a file for one of them");
   const TrainedModel trained = load_model(c.checkpoint);
   const Model& model = *trained.model;
-  check(model.streams(),
-        "[stream] {} encodes all of its context again when points are added, expected a model that streams: {}",
-        trained.checkpoint.run.spec.name, streaming_models());
+  if (!model.streams())
+    fail("[stream] {} encodes all of its context again when points are added, expected a model that streams: {}",
+         trained.checkpoint.run.spec.name, streaming_models());
   const Targets targets = read_targets(c.targets, model.dim_x());
   ContextReader reader(c.context, targets.x_names, model.dim_y());
   reader.set_forms(targets.forms);
