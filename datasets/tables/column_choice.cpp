@@ -178,8 +178,8 @@ ColumnChoice with_values(Table& table, const ColumnChoice& wishes) {
     const Names empty =
         choice.values.empty() && table.rows() > 0 ? open_columns_of(table, choice, Kind::empty) : Names();
     const std::string odd = choice.values.empty() ? odd_cell(table, choice) : "";
-    check(empty.empty() || !odd.empty(), "[columns] {} has no value in {}, expected some rows with one", file,
-          quoted_list(empty));
+    check(empty.empty() || !odd.empty(), "[columns] {} has no value in {}, expected some rows with one{}", file,
+          quoted_list(empty), wide_hint(table.header()));
     if (choice.inputs.empty()) check_blank_inputs(table, choice);
     if (choice.values.empty())
       fail(
@@ -268,17 +268,17 @@ ColumnChoice choose_series(Table& table, const ColumnChoice& wishes, std::option
   check_wishes(table, wishes);
   check_units(table);
   ColumnChoice choice = wishes;
-  check(!open_values(facts_of(table), choice, false).empty() || !choice.values.empty(),
-        "[columns] {} has no column of numbers, expected --values to name one{}", table.format().name(),
-        odd_cell(table, choice));
+  if (choice.values.empty() && open_values(facts_of(table), choice, false).empty())
+    fail("[columns] {} has no column of numbers, expected --values to name one{}", table.format().name(),
+         odd_cell(table, choice));
   if (!choice.date.empty())
     choice.inputs.insert(choice.inputs.begin(), choice.date_name());
   else if (choice.inputs.empty())
     choice.inputs = choose_series_inputs(table, choice, dim_x, command);
   if (choice.values.empty()) choice.values = open_values(facts_of(table), choice, false);
-  check(!choice.values.empty(),
-        "[columns] {} has no column of numbers besides the inputs {}, expected --inputs and --values to name them{}",
-        table.format().name(), quoted_list(choice.inputs), odd_cell(table, choice));
+  if (choice.values.empty())
+    fail("[columns] {} has no column of numbers besides the inputs {}, expected --inputs and --values to name them{}",
+         table.format().name(), quoted_list(choice.inputs), odd_cell(table, choice));
   return choice;
 }
 

@@ -68,13 +68,20 @@ bool names_time(const std::string& name) {
   return (name.size() == kYear && are_digits(name)) || month_of(name) > 0 || parse_date_time(name);
 }
 
-std::string wide_hint(std::span<const std::string> names) {
-  constexpr std::size_t kFewest = 3;
+std::string wide_advice(std::span<const std::string> names) {
+  constexpr std::size_t kFewest = 3, kMostListed = 4;
   Names times;
   std::ranges::copy_if(names, std::back_inserter(times), names_time);
   if (times.size() < kFewest) return "";
-  return fmt::format("; {} name times: put them into a column of their own, with the values beside them (pandas.melt)",
-                     quoted_list(times));
+  const std::string list = times.size() > kMostListed
+                               ? fmt::format("{} columns such as {}", times.size(), in_quotes(times.front()))
+                               : quoted_list(times);
+  return list + " name times: put them into a column of their own, with the values beside them (pandas.melt)";
+}
+
+std::string wide_hint(std::span<const std::string> names) {
+  const std::string advice = wide_advice(names);
+  return advice.empty() ? "" : "; " + advice;
 }
 
 std::string far_number_hint(Table& table, std::span<const std::string> columns) {

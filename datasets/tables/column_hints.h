@@ -15,7 +15,8 @@ std::string missing_hint(Table& table, std::size_t column);
 std::string far_number_hint(Table& table, std::span<const std::string> columns);
 /// Whether a column is named by a year, a month or a date.
 bool names_time(const std::string& name);
-/// Says how to use columns that are; empty for fewer than three.
+/// Says how to use columns that are named by times; empty for fewer than three. The hint begins with "; ".
+std::string wide_advice(std::span<const std::string> names);
 std::string wide_hint(std::span<const std::string> names);
 
 /// Says to delete the last row if it alone has a word in this column: a total.

@@ -277,6 +277,10 @@ TEST_CASE("columns: marks of missing values and wide tables have remedies") {
         R"([columns] t.csv: no column but "2018" might be an input, expected --inputs to name one; "2018", "2019" and )"
         R"("2020" name times: put them into a column of their own, with the values beside them (pandas.melt))");
   CHECK(chosen("place,2018,2019,2020\na,1,2,\nb,2,,4\n") == "> 2019 2020");
+  CHECK(
+      refused("place,2016,2017,2018,2019,2020\na,1,2,,4,5\nb,2,3,,5,6\n") ==
+      R"([columns] t.csv has no value in "2018", expected some rows with one; 5 columns such as "2016" name times: put )"
+      "them into a column of their own, with the values beside them (pandas.melt)");
 }
 
 TEST_CASE("columns: of many the first ones are listed") {

@@ -55,9 +55,21 @@ TEST_CASE("rows alone: missing values from the other columns, known ones as they
     CHECK(a.quantiles[2 * i + 1] == doctest::Approx(a.mean[i] + 1.2815515655 * a.std[i]));
     if (!hole) CHECK(a.samples[3 * i + 2] == rows.first[i]);
   }
+  CHECK(result.warnings.empty());
   CHECK(result.weights.name() == "columns");
   CHECK(result.report.help->together());
   CHECK(result.report.help->names == std::vector<std::string>{"a", "b", "c"});
+}
+
+TEST_CASE("rows alone: a warning says that columns have no order in time") {
+  const RowsAlone rows(60);
+  FillData d = rows.data();
+  d.value_names = {"2019", "2020"};
+  d.helper_names = {"2018"};
+  const FillResult result = fill_rows_alone(d, {});
+  REQUIRE(result.warnings.size() == 1);
+  CHECK(result.warnings[0].text.starts_with(R"("2019", "2020" and "2018" name times: put them into a column)"));
+  CHECK(result.warnings[0].text.ends_with("; here no column comes before another"));
 }
 
 TEST_CASE("rows alone: samples of a row depend on each other as the columns do") {

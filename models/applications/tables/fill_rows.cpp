@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "npzoo/datasets/normal_distribution.h"
+#include "npzoo/datasets/tables/column_hints.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/random.h"
 #include "npzoo/models/applications/application_call.h"
@@ -92,7 +93,8 @@ void sample_rows(const CellTable& cells, const ColumnGaussian& gaussian, const F
 FillResult fill_rows_alone(const FillData& d, const FillOptions& options) {
   return call_application(options.stop, nullptr, [&] {
     check_options(options);
-    check(!options.transform.any(), "[predict] --bounds, --counts or --transform found for rows without an input, expected --inputs");
+    check(!options.transform.any(),
+          "[predict] --bounds, --counts or --transform found for rows without an input, expected --inputs");
     const CellTable cells = read_cells(d);
     check_cells(cells);
     ColumnsAnswer answer = fill_rows(cells);
@@ -122,6 +124,8 @@ FillResult fill_rows_alone(const FillData& d, const FillOptions& options) {
     ColumnHelp& help = report.help.emplace();
     help.names = d.value_names;
     help.names.insert(help.names.end(), d.helper_names.begin(), d.helper_names.end());
+    if (const std::string wide = wide_advice(help.names); !wide.empty())
+      result.warnings.push_back({"times in names", wide + "; here no column comes before another"});
     help.values = d.values.size();
     help.with_inputs = false;
     help.gaps = std::move(answer.gaps);
