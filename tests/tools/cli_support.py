@@ -11,6 +11,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 PROGRAM = str(pathlib.Path(sys.argv[1]).resolve()) if len(sys.argv) > 1 else sys.exit(f"usage: {sys.argv[0]} PATH_TO_NPZOO")
 TEMPORARY = tempfile.TemporaryDirectory(prefix="npzoo-")  # removed when the program ends
@@ -100,10 +101,10 @@ def run_cases():
     """Exit status."""
     failed = 0
     for function in CASES:
-        name = function.__name__.replace("_", " ")
+        name, begin = function.__name__.replace("_", " "), time.monotonic()
         try:
             function()
-            print(f"ok      {name}", flush=True)
+            print(f"ok      {name} ({time.monotonic() - begin:.1f} s)", flush=True)
         except (Failure, OSError, subprocess.SubprocessError, ValueError, LookupError) as error:
             failed += 1
             print(f"FAILED  {name}: {type(error).__name__}: {error}", flush=True)
