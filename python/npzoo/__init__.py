@@ -2,7 +2,7 @@
 
     import npzoo
     filled = npzoo.fill(frame)              # a table with gaps: pandas, xarray, Polars or a dictionary of arrays
-    model = npzoo.load("npzoo/gp-rbf")      # trained weights by name, see npzoo.weights()
+    model = npzoo.load("npzoo/any-1d")      # trained weights by name, see npzoo.weights()
     model.predict(xc, yc, xt).mean
 """
 

@@ -25,9 +25,9 @@ def load(weights: str | os.PathLike[str], dtype: DTypeLike = "float32") -> Model
     ``dtype="float64"`` computes in double precision, at half the speed: for gradients that are checked.
 
     >>> import npzoo
-    >>> model = npzoo.load("npzoo/gp-rbf")
+    >>> model = npzoo.load("npzoo/any-1d")
     >>> model
-    <npzoo.Model tnp-d trained under npzoo/gp-rbf: 1 input, 1 value, 222082 parameters>
+    <npzoo.Model kriging-tnp trained under npzoo/any-1d: 1 input, 1 value, 148105 parameters>
     """
     try:
         name = dtype if isinstance(dtype, str) else np.dtype(dtype).name
@@ -95,7 +95,7 @@ class Model:
         draws for each task; others ignore it. ``seed`` of what is random; by default that of the training.
 
         >>> import npzoo
-        >>> state = npzoo.load("npzoo/gp-rbf").condition([[0.0], [1.0]], [[0.5], [-0.5]])
+        >>> state = npzoo.load("npzoo/any-1d").condition([[0.0], [1.0]], [[0.5], [-0.5]])
         >>> state.query([[0.0]]).mean.shape
         (1, 1)
         """
@@ -108,7 +108,7 @@ class Model:
         """Predicts the values at ``xt`` (B, M, D) given observed points: ``condition(xc, yc).query(xt)``.
 
         >>> import npzoo
-        >>> p = npzoo.load("npzoo/gp-rbf").predict([[0.0], [1.0]], [[0.5], [-0.5]], [[0.0], [0.5], [1.0]])
+        >>> p = npzoo.load("npzoo/any-1d").predict([[0.0], [1.0]], [[0.5], [-0.5]], [[0.0], [0.5], [1.0]])
         >>> p.mean.round(1).tolist()
         [[0.5], [0.0], [-0.5]]
         """
@@ -134,7 +134,7 @@ class Model:
         """Predicts, and keeps what gradients need: a vector-Jacobian product.
 
         >>> import npzoo, numpy
-        >>> at = npzoo.load("npzoo/gp-rbf").vjp([[0.0], [1.0]], [[0.5], [-0.5]], [[0.5]])
+        >>> at = npzoo.load("npzoo/any-1d").vjp([[0.0], [1.0]], [[0.5], [-0.5]], [[0.5]])
         >>> gradients = at.pullback(d_mean=numpy.ones((1, 1)))
         >>> gradients.xt.shape, gradients.yc.shape
         ((1, 1), (2, 1))
@@ -148,9 +148,9 @@ class Model:
 
         >>> import npzoo, os, tempfile
         >>> path = os.path.join(tempfile.mkdtemp(), "mine.safetensors")
-        >>> npzoo.load("npzoo/gp-rbf").save(path)
+        >>> npzoo.load("npzoo/any-1d").save(path)
         >>> npzoo.load(path).name
-        'tnp-d'
+        'kriging-tnp'
         """
         self._core.save(path_of(path, "[save] path"))
 
@@ -195,7 +195,7 @@ class State:
         """Returns the state with more observed points. Models that stream encode the new points alone.
 
         >>> import npzoo
-        >>> state = npzoo.load("npzoo/gp-rbf").condition([[0.0]], [[0.5]])
+        >>> state = npzoo.load("npzoo/any-1d").condition([[0.0]], [[0.5]])
         >>> state = state.update([[1.0]], [[-0.5]])
         """
         return State(self._core.update(as_array(xc, "xc"), as_array(yc, "yc"), _lengths(lengths)))

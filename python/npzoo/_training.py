@@ -220,7 +220,7 @@ def evaluate(model: Model | str | os.PathLike[str], protocol: str | os.PathLike[
     Examples
     --------
     >>> import npzoo
-    >>> row = npzoo.evaluate("npzoo/gp-rbf", batches=2)[0]
+    >>> row = npzoo.evaluate("npzoo/any-1d", batches=2)[0]
     >>> row["headline"]
     'log_likelihood'
     """

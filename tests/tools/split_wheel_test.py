@@ -16,7 +16,7 @@ KEPT = {"npzoo/__init__.py": b"code", "npzoo/_core.abi3.so": bytes(range(256)) *
         "npzoo.libs/libfmt.so": b"library", "npzoo-0.1.0.dist-info/METADATA": b"Name: npzoo\n",
         "npzoo-0.1.0.dist-info/licenses/LICENSE": b"terms"}
 # The first begins as the name of a folder that is kept.
-MOVED = {WEIGHTS + "npzoo-more/cnp.safetensors": b"1", WEIGHTS + "tnp/gp-rbf/cnp.safetensors": b"2", WEIGHTS + "tnp/gp-rbf/cnp.card.md": b"3"}
+MOVED = {WEIGHTS + "npzoo/any-1d-more/cnp.safetensors": b"1", WEIGHTS + "tnp/gp-rbf/cnp.safetensors": b"2", WEIGHTS + "tnp/gp-rbf/cnp.card.md": b"3"}
 NAME, FURTHER = "npzoo-0.1.0-cp310-abi3-manylinux_2_36_x86_64.whl", "npzoo_weights-0.1.0-py3-none-any.whl"
 
 
@@ -65,7 +65,7 @@ def main():
         elsewhere = first.pop(WEIGHTS + "elsewhere.txt").decode()
         expect(first == KEPT, "the first wheel has", sorted(first))
         expect(modes["npzoo/_core.abi3.so"] == 0o755 and modes["npzoo/__init__.py"] == 0o644, modes)
-        expect(elsewhere == f"{FURTHER}\ncnp:npzoo-more\ncnp:tnp/gp-rbf\n", elsewhere)
+        expect(elsewhere == f"{FURTHER}\ncnp:npzoo/any-1d-more\ncnp:tnp/gp-rbf\n", elsewhere)
         second, _ = read(here / "out" / FURTHER)
         metadata = second.pop("npzoo_weights-0.1.0.dist-info/METADATA").decode()
         expect("Name: npzoo-weights\nVersion: 0.1.0\n" in metadata and "Requires-Dist: npzoo==0.1.0\n" in metadata, metadata)

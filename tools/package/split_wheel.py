@@ -15,7 +15,7 @@ import sys
 import zipfile
 
 # The defaults of commands, and the first examples of the documentation.
-KEPT = ("npzoo", "quick")
+KEPT = ("npzoo/any-1d", "npzoo/any-2d", "npzoo/any-3d", "npzoo/any-events", "quick/mnist")  # what commands use by default
 WEIGHTS = "npzoo/share/npzoo/weights/"
 ELSEWHERE = WEIGHTS + "elsewhere.txt"  # models/training/named_weights.cpp reads it
 ENDS = (".safetensors", ".card.md")
