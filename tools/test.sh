@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds and tests what g++ and this processor's best instruction set can show, without the suite `more`.
 #   tools/test.sh [--all [--arm] [--paired]] [--compiler COMPILER] [--sanitize address,undefined|thread] [--guard] [SUITE…]
-# --all: `more`, what users install (the default build, the wheel, the Debian package, the quick start), the other instruction sets, kernels
+# --all: `more`, what users install (the default build, the wheel, the Debian package, the site, the quick start), the other instruction sets, kernels
 # for GPUs, clang++ and the emulated GPU. With --arm, also a build for 64-bit Arm by an emulator (Debian on x86-64 alone). With --paired, also
 # the processor time of common commands against the last tag (perf/paired.py). Suites: engine ops datasets models tools python compilers
 # emulated tour. The suite python needs packages of PyPI, in build-python.
@@ -57,6 +57,11 @@ note() {
   printf '{"name": "%s", "result": "%s"}\n' "$1" "$2" >"${logs[-1]}"
   printf 'test: %s took %d s\n' "$1" "$SECONDS" >&2
 }
+# The pages of the documentation, whose warnings are errors.
+run_site() {
+  SECONDS=0
+  if tools/docs.sh build-all >/dev/null; then note site OK; else note site FAIL; status=1; fi
+}
 # Another processor, by a cross-compiler and an emulator of Debian.
 run_arm() {
   local log=build-arm/meson/meson-logs/testlog.json result=0
@@ -109,6 +114,7 @@ else
   fi
   run build-all -- "${suites[@]/#/--suite=}"
   if [ ${#suites[@]} -eq 0 ]; then
+    run_site
     # The quick start by the other compiler: g++ builds it in each `tools/test.sh`.
     compiler=clang++
     run build-clang++ "$quick" -Demulator=enabled -- --suite=tour --suite=compilers --suite=emulated
