@@ -45,8 +45,8 @@ def forecast(data: TableT, horizon: int | None = None, time: str | None = None, 
     Parameters (method)
     -------------------
     ends : {"combined", "weights"}, default "combined"
-        ``"combined"`` averages the weights for tables with exponential smoothing, Theta, drift and the last season, by their
-        scores on held-out parts. ``"weights"`` uses the weights alone, and samples each step by itself.
+        ``"combined"`` averages the weights for tables with exponential smoothing, Theta, drift, the last season and a
+        season profile, by their scores on held-out parts. ``"weights"`` uses the weights alone, and samples each step by itself.
     period : int, float, str or list of these, optional
         Length of a season, or of several: steps, or of dates a time such as ``"1y"``, ``"7d"`` or ``"24h"``. Default: found in the
         values.

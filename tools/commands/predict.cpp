@@ -245,7 +245,8 @@ void add_future_flags(Flags& flags, PredictCommand& c) {
   flags.choice(
       "--ends", c.ends, {"combined", "weights"},
       "answers of a series whose times have steps: after its last value a combination of the weights with "
-      "exponential smoothing, theta, drift and the last season, and seasons in its holes; or the weights alone");
+      "exponential smoothing, theta, drift, the last season and a season profile, and seasons in its holes; or the "
+      "weights alone");
   flags.texts("--period", c.periods,
               "periods of the seasons in those answers: in steps, such as 12, or as time for dates, such as 1y, 3m, 7d "
               "or 24h. Default: found from the data and the calendar");

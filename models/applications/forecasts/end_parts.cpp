@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "npzoo/datasets/series/level_profile.h"
 #include "npzoo/datasets/series/season.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/parallel.h"
@@ -63,6 +64,7 @@ void prepare(EndPart& part) {
   methods[index_of(EndMethod::theta)] = {with_season(theta_forecast(flat, horizon), trend, y.size())};
   methods[index_of(EndMethod::drift)] = {with_season(drift_path(flat, horizon), trend, y.size())};
   methods[index_of(EndMethod::seasonal_naive)] = {seasonal_naive_path(y, horizon, whole_period(part.periods))};
+  methods[index_of(EndMethod::level_profile)] = {level_profile_path(y, horizon, part.periods)};
   part.values = remainder_of(flat, trend, horizon);
   if (!positive || !part.takes_logarithms) return;
   std::vector<double> logs;

@@ -14,7 +14,7 @@ namespace npzoo {
 namespace {
 
 constexpr std::size_t kMostSeen = 512;  // steps at the end of a series that the weights see
-constexpr std::array<double, kEndMethods> kUsualShares{1, 0.5, 0.5, 0.5, 1, 1, 1, 0.5};
+constexpr std::array<double, kEndMethods> kUsualShares{1, 0.5, 0.5, 0.5, 1, 1, 1, 0.5, 0.5};
 /// Averaged deviations are too small on most development series: the numbers that methods are fitted by are not known
 /// exactly. A series' own held-out errors change this factor, which counts as `kPriorValues` of them.
 constexpr double kUsualWidth = 1.1, kMostWidth = 1.15, kPriorValues = 20;
@@ -175,7 +175,8 @@ std::string_view name_of(EndMethod method) {
                                                              "weights, without trend and season",
                                                              "weights",
                                                              "exponential smoothing of logarithms",
-                                                             "weights, remainder of logarithms"};
+                                                             "weights, remainder of logarithms",
+                                                             "season profile"};
   return kNames[index_of(method)];
 }
 

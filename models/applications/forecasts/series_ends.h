@@ -31,9 +31,10 @@ enum class EndMethod : std::uint8_t {
   remainder,
   values,
   logarithms,
-  log_remainder
+  log_remainder,
+  level_profile
 };
-inline constexpr std::size_t kEndMethods = 8;
+inline constexpr std::size_t kEndMethods = 9;
 constexpr std::size_t index_of(EndMethod method) { return static_cast<std::size_t>(method); }
 std::string_view name_of(EndMethod method);
 /// Those that need no weights.
@@ -75,9 +76,10 @@ struct EndForecast {
   std::vector<double> paths(std::span<Random> streams) const;
 };
 
-/// Forecasts behind the ends of series by a combination of exponential smoothing, Theta, drift, the last season and the
-/// weights. The weights predict twice: the values, and the values minus a straight line and the mean season. Where no
-/// value is 0 or below, smoothing and weights also forecast the logarithms, whose season grows with the level.
+/// Forecasts behind the ends of series by a combination of exponential smoothing, Theta, drift, the last season, a season
+/// profile (level_profile_path) and the weights. The weights predict twice: the values, and the values minus a straight
+/// line and the mean season. Where no value is 0 or below, smoothing and weights also forecast the logarithms, whose
+/// season grows with the level.
 ///
 /// Quantiles are averaged, so that the combination is a Gaussian plus log-normal parts, and deviations are multiplied
 /// by a factor that suits the series' held-out errors, at most 1.15. A method's share falls with the fifth power of its

@@ -48,8 +48,8 @@ std::vector<std::string> FillReport::comments() const {
                                 counted(repeated.places, "place"), repeated.rows));
   if (combined_ends > 0)
     lines.push_back(
-        fmt::format("ends of {}: a combination of the weights with exponential smoothing, theta, drift and "
-                    "the last season",
+        fmt::format("ends of {}: a combination of the weights with exponential smoothing, theta, drift, "
+                    "the last season and a season profile",
                     combined_ends == 1 ? "one series" : fmt::format("{} series", combined_ends)));
   if (tally.largest > local.largest_context && fitted)
     lines.push_back(fmt::format("more than {} points: each target is predicted from the {} nearest",
