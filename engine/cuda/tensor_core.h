@@ -276,6 +276,50 @@ __device__ void load_right(Right<Words> (&b)[2], const std::uint32_t* x, int pit
   for (int i = 0; i < 2; ++i, at += 8) b[i] = {{at[0], at[pitch], at[8 * pitch], at[9 * pitch]}};
 }
 
+/// Rows [0, 16), columns [0, 16) as a left factor for `load_right`.
+__device__ inline void load_left_of_product(Left<Bf16>& a, const std::uint16_t* x, int pitch) {
+  load_left(a, x, pitch);
+}
+template <class Words>
+__device__ void load_left_of_product(Left<Words>& a, const std::uint32_t* x, int pitch) {
+  const std::uint32_t* at = x + lane_id() / 4 * pitch + lane_id() % 4 * 2;
+#pragma unroll
+  for (int i = 0; i < 2; ++i, at += 8) {
+    const auto upper = *reinterpret_cast<const Vector<std::uint32_t, 2>*>(at),
+               lower = *reinterpret_cast<const Vector<std::uint32_t, 2>*>(at + 8 * pitch);
+    a.x[4 * i] = upper.x[0];
+    a.x[4 * i + 1] = lower.x[0];
+    a.x[4 * i + 2] = upper.x[1];
+    a.x[4 * i + 3] = lower.x[1];
+  }
+}
+
+/// Rows [0, 16), columns [0, 16), transposed, as a left factor for `load_right`.
+__device__ inline void load_transposed_left(Left<Bf16>& a, const std::uint16_t* x, int pitch) {
+  const int lane = lane_id();
+  load_matrices_transposed(a.x, x + (lane / 16 * 8 + lane % 8) * pitch + lane / 8 % 2 * 8);
+}
+template <class Words>
+__device__ void load_transposed_left(Left<Words>& a, const std::uint32_t* x, int pitch) {
+  const std::uint32_t* at = x + lane_id() % 4 * 2 * pitch + lane_id() / 4;
+#pragma unroll
+  for (int i = 0; i < 2; ++i, at += 8 * pitch) {
+    a.x[4 * i] = at[0];
+    a.x[4 * i + 1] = at[8];
+    a.x[4 * i + 2] = at[pitch];
+    a.x[4 * i + 3] = at[pitch + 8];
+  }
+}
+
+/// Writes two neighbours to a matrix.
+__device__ inline void store_pair(Bf16, std::uint16_t* to, float x, float y) {
+  *reinterpret_cast<std::uint32_t*>(to) = to_bf16(x, y);
+}
+template <class Words>
+__device__ void store_pair(Words format, std::uint32_t* to, float x, float y) {
+  *reinterpret_cast<Vector<std::uint32_t, 2>*>(to) = {{to_word(format, x), to_word(format, y)}};
+}
+
 /// Four numbers as elements of a matrix.
 __device__ inline Vector<std::uint32_t, 2> round_four(Bf16, const float* x) {
   return {{to_bf16(x[0], x[1]), to_bf16(x[2], x[3])}};

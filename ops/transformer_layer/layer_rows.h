@@ -42,6 +42,12 @@ __device__ inline float activate(float x, bool gelu) {
   return x <= 0 ? 0 : x;  // NaN stays
 }
 
+/// Sum over the lanes that hold parts of the same rows.
+__device__ inline float over_row(float x) {
+  x += __shfl_xor_sync(kAllLanes, x, 1);
+  return x + __shfl_xor_sync(kAllLanes, x, 2);
+}
+
 /// `kTiles` times 16 rows of a warp. A lane holds two columns of 8 in rows `lane / 4` and `lane / 4 + 8` of each tile.
 template <class Format, int kColumns, int kTiles>
 struct LayerRows {
@@ -190,13 +196,6 @@ struct LayerRows {
       }
     }
   };
-
- private:
-  /// Sum over the lanes that hold parts of the same rows.
-  __device__ static float over_row(float x) {
-    x += __shfl_xor_sync(kAllLanes, x, 1);
-    return x + __shfl_xor_sync(kAllLanes, x, 2);
-  }
 };
 
 }  // namespace

@@ -1,6 +1,4 @@
-#include "npzoo/ops/masked_attention/tensor_queries.h"
-#include "npzoo/ops/transformer_layer/kernels.h"
-#include "npzoo/ops/transformer_layer/layer_rows.h"
+#include "npzoo/ops/transformer_layer/layer_steps.h"
 
 namespace npzoo {
 
@@ -46,92 +44,21 @@ struct Heads {
     for (int h = 0; h < heads; ++h) {
       __syncthreads();
       const int first = h * kHeadWidth;
-      stage_matrix<Format>(p.query.weight + first * kWidth, kHeadWidth, kWidth, kWidth, vectors, query, Sizes::kPitch);
-      stage_matrix<Format>(p.out.weight + first, kWidth, kHeadWidth, kWidth, vectors, out, Sizes::kHeadPitch);
+      stage_head<Sizes, Format, kHeadWidth, kWidth>(p, first, vectors, query, out);
       __syncthreads();
       WarpQueries<Format, kHeadWidth, Sizes> warp;
-      make_queries(factors, query, first, warp);
+      make_queries<Sizes>(p, factors, query, first, warp, [](int, const auto&) {});
       warp.start(p.attention, place.batch, place.warp_first);
       place.head = place.batch * heads + h;
       for_key_tiles<Tiles<Format, kHeadWidth>, Sizes::kKeys>(p.attention, place, 16 * Sizes::kTiles, p.attention.keys,
                                                              vectors, tiles, odd(), warp);
-      combine(warp, out, rows);
+      combine_head<Sizes, Format>(warp, out, rows, [](int, int, const float*, const float*) {});
     }
   }
 
  private:
   __device__ static int* odd() { return reinterpret_cast<int*>(shared_memory<unsigned char>() + Sizes::kElementBytes); }
-
-  template <class Warp>
-  __device__ void make_queries(const typename Rows::Factors& factors, const Element* weight, int first, Warp& warp) {
-    const auto scale = static_cast<float>(p.attention.scale * kLog2E);
-#pragma unroll
-    for (int c = 0; c < kHeadWidth / 16; ++c) {
-      float q[Sizes::kTiles][2][4];
-      factors.multiply(weight + c * 16 * Sizes::kPitch, Sizes::kPitch, p.query.bias, first + c * 16, q);
-#pragma unroll
-      for (int m = 0; m < Sizes::kTiles; ++m) {
-#pragma unroll
-        for (int i = 0; i < 8; ++i) q[m][i / 4][i % 4] *= scale;
-        Left<Format> columns;
-        tensor_core::to_left(columns, q[m][0], q[m][1]);
-        warp.queries[m].set(c, columns);
-      }
-    }
-  }
-
-  template <class Warp>
-  __device__ void combine(Warp& warp, const Element* weight, Rows& rows) {
-    float factor[Sizes::kTiles][2];
-#pragma unroll
-    for (int i = 0; i < 2 * Sizes::kTiles; ++i) {
-      const float sum = warp.sum_of_weights(i / 2, i % 2);
-      factor[i / 2][i % 2] = sum == 0 ? 0 : 1 / sum;
-    }
-#pragma unroll
-    for (int c = 0; c < kHeadWidth / 16; ++c) {
-      Left<Format> attended[Sizes::kTiles];
-#pragma unroll
-      for (int m = 0; m < Sizes::kTiles; ++m) {
-#pragma unroll
-        for (int i = 0; i < 8; ++i) warp.out[m][2 * c + i / 4][i % 4] *= factor[m][i % 4 / 2];
-        tensor_core::to_left(attended[m], warp.out[m][2 * c], warp.out[m][2 * c + 1]);
-      }
-      rows.add_product(attended, weight + c * 16, Sizes::kHeadPitch);
-    }
-  }
 };
-
-/// rows += the feed-forward network's result for `factors`, without its last bias.
-template <class Sizes, class Format, class Rows>
-__device__ void feed_forward(const TransformerLayerForward<float>& p, bool vectors,
-                             const typename Rows::Factors& factors, Rows& rows) {
-  auto* expand = shared_memory<typename Format::Element>();
-  auto* contract = expand + Sizes::kHidden * Sizes::kPitch;
-  const int hidden = static_cast<int>(p.hidden);
-  for (int first = 0; first < hidden; first += Sizes::kHidden) {
-    const int count = min(Sizes::kHidden, hidden - first);
-    __syncthreads();
-    stage_matrix<Format>(p.expand.weight + std::int64_t{first} * Rows::kWidth, count, Rows::kWidth, Rows::kWidth,
-                         vectors, expand, Sizes::kPitch);
-    stage_matrix<Format>(p.contract.weight + first, Rows::kWidth, count, hidden, vectors, contract,
-                         Sizes::kHiddenPitch);
-    __syncthreads();
-#pragma unroll 1
-    for (int c = 0; c < count; c += 16) {
-      float h[Sizes::kTiles][2][4];
-      factors.multiply(expand + c * Sizes::kPitch, Sizes::kPitch, p.expand.bias, first + c, h);
-      Left<Format> activated[Sizes::kTiles];
-#pragma unroll
-      for (int m = 0; m < Sizes::kTiles; ++m) {
-#pragma unroll
-        for (int i = 0; i < 8; ++i) h[m][i / 4][i % 4] = activate(h[m][i / 4][i % 4], p.gelu);
-        tensor_core::to_left(activated[m], h[m][0], h[m][1]);
-      }
-      rows.add_product(activated, contract + c, Sizes::kHiddenPitch);
-    }
-  }
-}
 
 /// A block takes some rows of one batch element through the whole layer.
 template <class Format, int kWidth, int kHeadWidth>
@@ -160,7 +87,7 @@ __global__ void __launch_bounds__(kLayerWarps* kWarp, 2) layer_kernel(Transforme
     factors.set(rows);
   }
   rows.add(p.contract.bias);
-  feed_forward<Sizes, Format>(p, vectors, factors, rows);
+  feed_forward<Sizes, Format>(p, vectors, factors, rows, shared_memory<typename Format::Element>());
   if (!p.pre_norm) rows.normalise(p.norm2, p.eps);
   rows.store(p.result + start, place.warp_first, queries, vectors);
 }
