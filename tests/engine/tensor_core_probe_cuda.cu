@@ -47,6 +47,22 @@ __global__ void probe_kernel(TensorCoreProbe p) {
   float turned[2][4] = {};
   for (int n = 0; n < 2; ++n) multiply_add(turned[n], left, right[n]);
   store_product(turned, p.turned);
+  load_right(right, c, kPitch);
+  float straight[2][4] = {}, crossed[2][4] = {};
+  load_left_of_product(left, a, kPitch);
+  for (int n = 0; n < 2; ++n) multiply_add(straight[n], left, right[n]);
+  store_product(straight, p.straight);
+  load_transposed_left(left, a, kPitch);
+  for (int n = 0; n < 2; ++n) multiply_add(crossed[n], left, right[n]);
+  store_product(crossed, p.crossed);
+
+  __syncwarp();
+  for (int n = 0; n < 2; ++n)
+    for (int h = 0; h < 2; ++h)
+      store_pair(Format{}, a + (lane_id() / 4 + h * 8) * kPitch + n * 8 + lane_id() % 4 * 2, product[n][2 * h],
+                 product[n][2 * h + 1]);
+  __syncwarp();
+  for (int i = lane_id(); i < 256; i += kWarp) p.stored[i] = to_float(a[i / 16 * kPitch + i % 16]);
 
   for (int i = lane_id(); i < 64; i += kWarp) p.rounded[i] = rounded(Format{}, p.x[i]);
   for (int i = lane_id(); i < 16; i += kWarp) {

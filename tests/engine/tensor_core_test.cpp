@@ -27,7 +27,7 @@ double rounded(float x, Format format) {
 }
 
 struct Found {
-  std::vector<double> product, chained, turned, rounded, finite;
+  std::vector<double> product, chained, turned, straight, crossed, stored, rounded, finite;
 };
 
 bool skipped() {
@@ -38,19 +38,24 @@ bool skipped() {
 
 Found probe(Format format, const Tensor& matrices, const Tensor& x) {
   const Tensor in = matrices.to(Device::cuda), numbers = x.to(Device::cuda);
-  Tensor products = Tensor::empty({3, 16, 16}, DType::float32, Device::cuda);
+  Tensor products = Tensor::empty({6, 16, 16}, DType::float32, Device::cuda);
   Tensor roundings = Tensor::empty({2, 64}, DType::float32, Device::cuda);
   const auto* m = in.data<float>();
   auto *p = products.data<float>(), *r = roundings.data<float>();
   with_cuda([&](const Backend& backend) {
     backend.with_cuda_context([&](auto& cuda) {
-      probe_tensor_cores(cuda, {format, m, m + 256, m + 512, p, p + 256, p + 512, numbers.data<float>(), r, r + 64});
+      probe_tensor_cores(cuda, {format, m, m + 256, m + 512, p, p + 256, p + 512, p + 768, p + 1024, p + 1280,
+                                numbers.data<float>(), r, r + 64});
     });
   });
   const std::vector<double> of = doubles(products.to(Device::cpu)), rs = doubles(roundings.to(Device::cpu));
-  return {{of.begin(), of.begin() + 256},
-          {of.begin() + 256, of.begin() + 512},
-          {of.begin() + 512, of.end()},
+  const auto product = [&of](int i) { return std::vector(of.begin() + 256 * i, of.begin() + 256 * (i + 1)); };
+  return {product(0),
+          product(1),
+          product(2),
+          product(3),
+          product(4),
+          product(5),
           {rs.begin(), rs.begin() + 64},
           {rs.begin() + 64, rs.end()}};
 }
@@ -72,25 +77,31 @@ TEST_CASE("tensor cores: products of rounded factors") {
     CAPTURE(static_cast<int>(format));
     const auto element = [&](int m, int i, int j) { return rounded(in[m * 256 + i * 16 + j], format); };
     const Found found = probe(format, matrices, x);
-    for (int i = 0; i < 16; ++i)
-      for (int j = 0; j < 16; ++j) {
-        double product = 0, chained = 0, turned = 0, size = 0, chained_size = 0, turned_size = 0;
-        for (int k = 0; k < 16; ++k) {
-          const double term = element(0, i, k) * element(1, j, k);
-          const double left = rounded(static_cast<float>(found.product[i * 16 + k]), format);
-          const double next = left * element(2, k, j), across = left * element(2, j, k);
-          product += term;
-          size += std::abs(term);
-          chained += next;
-          chained_size += std::abs(next);
-          turned += across;
-          turned_size += std::abs(across);
+    // Each of 16 terms is cut off somewhere below the 22nd bit of the largest.
+    const auto check_product = [](const std::vector<double>& of, const auto& left, const auto& right) {
+      for (int i = 0; i < 16; ++i)
+        for (int j = 0; j < 16; ++j) {
+          double expected = 0, size = 0;
+          for (int k = 0; k < 16; ++k) {
+            expected += left(i, k) * right(k, j);
+            size += std::abs(left(i, k) * right(k, j));
+          }
+          CHECK(std::abs(of[i * 16 + j] - expected) <= 16 * 0x1p-22 * size);
         }
-        // Each of 16 terms is cut off somewhere below the 22nd bit of the largest.
-        CHECK(std::abs(found.product[i * 16 + j] - product) <= 16 * 0x1p-22 * size);
-        CHECK(std::abs(found.chained[i * 16 + j] - chained) <= 16 * 0x1p-22 * chained_size);
-        CHECK(std::abs(found.turned[i * 16 + j] - turned) <= 16 * 0x1p-22 * turned_size);
-      }
+    };
+    const auto a = [&](int i, int j) { return element(0, i, j); };
+    const auto c = [&](int i, int j) { return element(2, i, j); };
+    const auto c_turned = [&](int i, int j) { return element(2, j, i); };
+    const auto of_product = [&](int i, int j) {
+      return rounded(static_cast<float>(found.product[i * 16 + j]), format);
+    };
+    check_product(found.product, a, [&](int i, int j) { return element(1, j, i); });
+    check_product(found.chained, of_product, c);
+    check_product(found.turned, of_product, c_turned);
+    check_product(found.straight, a, c);
+    check_product(
+        found.crossed, [&](int i, int j) { return element(0, j, i); }, c);
+    for (int i = 0; i < 256; ++i) CHECK(found.stored[i] == of_product(i / 16, i % 16));
   }
 }
 
