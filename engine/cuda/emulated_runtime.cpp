@@ -35,6 +35,16 @@ struct Work {
 /// Null while nothing is captured. Used within a GpuTurn.
 std::unique_ptr<Work> captured;
 
+std::atomic<std::int64_t> submitted{0};  // kernels
+
+void hand_over(std::function<void()> work) {
+  const GpuTurn turn;
+  if (captured)
+    captured->steps.push_back(std::move(work));
+  else
+    work();
+}
+
 /// Events of a stream whose work is done at once. The host learns that only when it waits, as with a slow device.
 struct EmulatedEvents {
   void record(std::uint64_t i) { known[i] = false; }
@@ -50,7 +60,7 @@ class EmulatedGraph final : public GpuGraph {
   explicit EmulatedGraph(Work work) : work_(std::move(work)) {}
   void launch() override {
     const GpuTurn turn;
-    for (const auto& step : work_.steps) emulator::submit(step);
+    for (const auto& step : work_.steps) hand_over(step);
   }
 
  private:
@@ -87,10 +97,10 @@ class EmulatedRuntime final : public GpuRuntime {
   void release_pinned(void* memory) noexcept override { std::free(memory); }
 
   void fill(void* to, unsigned char value, std::size_t bytes) override {
-    emulator::submit([=] { std::memset(to, value, bytes); });
+    hand_over([=] { std::memset(to, value, bytes); });
   }
   void copy(void* to, const void* from, std::size_t bytes) override {
-    emulator::submit([=] { std::memcpy(to, from, bytes); });
+    hand_over([=] { std::memcpy(to, from, bytes); });
   }
   void synchronise() override {
     const GpuTurn turn;
@@ -153,12 +163,11 @@ class EmulatedRuntime final : public GpuRuntime {
 namespace emulator {
 
 void submit(std::function<void()> work) {
-  const GpuTurn turn;
-  if (captured)
-    captured->steps.push_back(std::move(work));
-  else
-    work();
+  ++submitted;
+  hand_over(std::move(work));
 }
+
+std::int64_t submitted_kernels() { return submitted; }
 
 }  // namespace emulator
 

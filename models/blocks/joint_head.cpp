@@ -54,7 +54,7 @@ std::unique_ptr<JointGaussian> JointHead::operator()(const Tensor& encodings, co
   const PrefixMask mask = PrefixMask::lengths(lengths);
   const std::int64_t batch = encodings.dim(0), values = encodings.dim(1) * config_.dim_y;
   Tensor h = encodings;  // (B, Nt, E)
-  for (const TransformerLayer& layer : layers) h = layer(h, layer.keys_values(h), mask);
+  for (const TransformerLayer& layer : layers) h = layer.over(h, h.dim(1), mask);
   const Tensor rows = reshape(projector(h), {batch, values, config_.columns});  // (B, M, R)
   Tensor means = mean(encodings);                                               // (B, Nt, Dy)
   if (diagonal) {

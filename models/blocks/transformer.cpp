@@ -1,10 +1,12 @@
 #include "npzoo/models/blocks/transformer.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "npzoo/models/blocks/chunks.h"
 #include "npzoo/models/blocks/equal_layers.h"
 #include "npzoo/models/blocks/recomputed.h"
 #include "npzoo/ops/elementwise/elementwise.h"
-#include "npzoo/ops/transformer_layer/transformer_layer.h"
 
 namespace npzoo {
 
@@ -16,6 +18,8 @@ MultiheadAttention attention_of_layer(const TransformerConfig& c, Initializer& i
   if (c.attention_width == 0) return MultiheadAttention(c.width, c.heads, init);
   return MultiheadAttention({c.width, c.width, c.width, c.attention_width, c.width}, c.heads, init);
 }
+
+WeightAndBias weight_and_bias(const auto& module) { return {module.weight.value, module.bias.value}; }
 
 }  // namespace
 
@@ -75,15 +79,8 @@ Tensor TransformerLayer::fused(const Tensor& x, const KeysValues& context, const
   if (x.device() == Device::cpu || current_tape() || attention.features || dropping.share > 0 || context.samples > 1 ||
       AttentionListener::current())
     return {};
-  const auto of = [](const auto& module) { return WeightAndBias{module.weight.value, module.bias.value}; };
-  const TransformerLayerWeights weights{of(attention.query), of(attention.out), of(expand),
-                                        of(contract),        of(norm1),         of(norm2)};
-  const AttentionOptions heads = attention.options();
-  const TransformerLayerOptions options{.heads = heads.heads,
-                                        .scale = heads.scale,
-                                        .pre_norm = norm_ == NormPlacement::pre,
-                                        .gelu = gelu_,
-                                        .eps = norm1.eps()};
+  const TransformerLayerWeights weights = layer_weights();
+  const TransformerLayerOptions options = layer_options();
   if (!transformer_layer_is_fused(x, context.keys, context.values, weights, options)) return {};
   return transformer_layer(x, context.keys, context.values, mask, weights, options);
 }
@@ -96,6 +93,34 @@ Tensor TransformerLayer::operator()(const Tensor& x, const KeysValues& context, 
   };
   if (dropping.share > 0 || mask.varies_by_row() || !recomputes(x)) return rows(x, 0);
   return recomputed_points("transformer_layer", x, {attention.query.weight.value}, rows);
+}
+
+Tensor TransformerLayer::over(const Tensor& points, std::int64_t keys, const PrefixMask& mask) const {
+  if (records_whole(points.shape(), keys)) return encoder_layer(points, keys, mask, encoder_weights(), layer_options());
+  return (*this)(points, keys_values(points_between(points, 0, keys)), mask);
+}
+
+bool TransformerLayer::records_whole(const Shape& points, std::int64_t keys) const {
+  if (!current_tape() || attention.features || AttentionListener::current()) return false;
+  return encoder_layer_is_fused(points, keys, encoder_weights(), layer_options());
+}
+
+TransformerLayerWeights TransformerLayer::layer_weights() const {
+  return {weight_and_bias(attention.query), weight_and_bias(attention.out), weight_and_bias(expand),
+          weight_and_bias(contract),        weight_and_bias(norm1),         weight_and_bias(norm2)};
+}
+
+EncoderLayerWeights TransformerLayer::encoder_weights() const {
+  return {layer_weights(), weight_and_bias(attention.key), weight_and_bias(attention.value)};
+}
+
+TransformerLayerOptions TransformerLayer::layer_options() const {
+  const AttentionOptions of_attention = attention.options();
+  return {.heads = of_attention.heads,
+          .scale = of_attention.scale,
+          .pre_norm = norm_ == NormPlacement::pre,
+          .gelu = gelu_,
+          .eps = norm1.eps()};
 }
 
 Tensor TransformerLayer::feed_forward(const Tensor& x, const Dropping& dropping) const {
@@ -143,6 +168,15 @@ Tensor TwoStreamTransformer::query(const Encoded& context, const Tensor& tokens,
   Tensor h = tokens;  // (B, Nt, E)
   for (std::size_t i = 0; i < layers.size(); ++i) h = layers[i](h, context[i], mask);
   return norm ? (*norm)(h) : h;
+}
+
+bool TwoStreamTransformer::records_whole(const Shape& tokens, std::int64_t context) const {
+  return std::ranges::all_of(layers, [&](const TransformerLayer& each) { return each.records_whole(tokens, context); });
+}
+
+Tensor TwoStreamTransformer::together(Tensor tokens, std::int64_t context, const PrefixMask& mask) const {
+  for (const TransformerLayer& layer : layers) tokens = layer.over(tokens, context, mask);
+  return norm ? (*norm)(tokens) : tokens;
 }
 
 void TwoStreamTransformer::begin_step(std::int64_t step) {

@@ -6,6 +6,7 @@
 #include "npzoo/models/blocks/attention.h"
 #include "npzoo/models/blocks/dropping.h"
 #include "npzoo/models/blocks/layer_norm.h"
+#include "npzoo/ops/encoder_layer/encoder_layer.h"
 
 namespace npzoo {
 
@@ -48,6 +49,10 @@ class TransformerLayer {
   /// (see recomputes): a recording then keeps x.
   Tensor operator()(const Tensor& x, const KeysValues& context, const PrefixMask& mask,
                     const Dropping& dropping = {}) const;
+  /// The layer over points (B, N, E), of which the first `keys` are keys and values for all of them: (B, N, E).
+  Tensor over(const Tensor& points, std::int64_t keys, const PrefixMask& mask) const;
+  /// True if a recording makes that one operation on the device, for points of this shape.
+  bool records_whole(const Shape& points, std::int64_t keys) const;
   // The two halves of the layer, for other forms of attention; all (B, Nq, E).
   /// Returns the input of the projections of queries.
   Tensor before_attention(const Tensor& x) const { return norm_ == NormPlacement::pre ? norm1(x) : x; }
@@ -65,6 +70,9 @@ class TransformerLayer {
   /// The layer as one operation; undefined if it is not one here.
   Tensor fused(const Tensor& x, const KeysValues& context, const PrefixMask& mask, const Dropping& dropping) const;
   Tensor feed_forward(const Tensor& x, const Dropping& dropping) const;
+  TransformerLayerWeights layer_weights() const;
+  EncoderLayerWeights encoder_weights() const;
+  TransformerLayerOptions layer_options() const;
 
   NormPlacement norm_;
   bool gelu_;
@@ -88,6 +96,12 @@ class TwoStreamTransformer {
   Encoded encode(Tensor tokens, const PrefixMask& mask, const Dropping& dropping = {}) const;
   /// tokens (B, Nt, E) → (B, Nt, E)
   Tensor query(const Encoded& context, const Tensor& tokens, const PrefixMask& mask) const;
+
+  /// True if a recording makes each layer over context and targets together one operation on the device.
+  bool records_whole(const Shape& tokens, std::int64_t context) const;
+  /// The tokens of context and targets (B, Nc + Nt, E), the first Nc = `context` of the context → (B, Nc + Nt, E): what
+  /// `query` returns for both.
+  Tensor together(Tensor tokens, std::int64_t context, const PrefixMask& mask) const;
 
   /// See Model::begin_step.
   void begin_step(std::int64_t step);

@@ -51,7 +51,7 @@ Tensor FlowNp::velocity(const Context& context, const Points& targets, Draws& dr
            {concat({context.xc, times_like(context.xc, 1)}, -1), context.yc, context.lengths}, draws);
   const PrefixMask mask = PrefixMask::lengths(points.lengths);
   Tensor h = embedder(concat({fourier_code(points.xc, config_.code), points.yc}, -1));  // (B, Nt + Nc, E)
-  for (const TransformerLayer& layer : layers) h = layer(h, layer.keys_values(h), mask);
+  for (const TransformerLayer& layer : layers) h = layer.over(h, h.dim(1), mask);
   return predictor(slice(h, 1, 0, targets.x.dim(1)));  // (B, Nt, Dy)
 }
 

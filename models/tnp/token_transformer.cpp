@@ -24,11 +24,25 @@ TokenModel::TokenModel(const TokenTransformerConfig& config, Initializer& init)
 
 std::unique_ptr<TokenTransformerState> TokenModel::encoded(const Context& context, const Draws& draws,
                                                            std::int64_t samples, const Dropping& dropping) const {
-  const Context points = clear_padding(context);
-  HeldContext held(context, draws, samples);
-  Tensor tokens = tokens_of(concat({points.xc, points.yc}, -1));                                    // (B, Nc, E)
-  auto layers = encoder.encode(std::move(tokens), PrefixMask::lengths(context.lengths), dropping);  // per layer
-  return std::make_unique<TokenTransformerState>(std::move(held), std::move(layers));
+  auto layers = layers_of(clear_padding(context), dropping);
+  return std::make_unique<TokenTransformerState>(HeldContext(context, draws, samples), std::move(layers));
+}
+
+TwoStreamTransformer::Encoded TokenModel::layers_of(const Context& points, const Dropping& dropping) const {
+  Tensor tokens = tokens_of(concat({points.xc, points.yc}, -1));                            // (B, Nc, E)
+  return encoder.encode(std::move(tokens), PrefixMask::lengths(points.lengths), dropping);  // per layer
+}
+
+bool TokenModel::together(const Context& context, const Tensor& xt) const {
+  const std::int64_t nc = context.xc.dim(1);
+  return encoder.records_whole({context.xc.dim(0), nc + xt.dim(1), config_.transformer.width}, nc);
+}
+
+Tensor TokenModel::encode_points(const Context& context, const Tensor& points) const {
+  const std::int64_t nc = context.xc.dim(1);
+  const Context own = clear_padding(context);
+  const Tensor tokens = embedder(concat({concat({own.xc, own.yc}, -1), points}, 1));  // (B, Nc + n, E)
+  return slice(encoder.together(tokens, nc, PrefixMask::lengths(own.lengths)), 1, nc, tokens.dim(1));
 }
 
 Tensor TokenModel::tokens_of(const Tensor& points) const {
@@ -39,17 +53,25 @@ Tensor TokenModel::tokens_of(const Tensor& points) const {
 
 std::unique_ptr<ContextState> TokenModel::do_condition(const Context& context, Draws& draws,
                                                        std::int64_t samples) const {
+  // The encoder takes a small context through each layer with the targets, once these are known.
+  if (together(context, context.xc))
+    return std::make_unique<TokenTransformerState>(HeldContext(context, draws, samples),
+                                                   TwoStreamTransformer::Encoded());
   return encoded(context, draws, samples);
 }
 
 template <class F>
 Tensor TokenModel::chunks(const ContextState& state, const Tensor& xt, const F& f) const {
   const auto& context = state_as<TokenTransformerState>(state, "token_transformer");
+  const auto with_unknown = [this](const Tensor& x) {  // (B, n, Dx + Dy)
+    return concat({x, Tensor::zeros(x.shape().with(-1, config_.dim_y), x.dtype(), x.device())}, -1);
+  };
+  if (context.encoded.empty() && together(context.context, xt))
+    return f(encode_points(context.context, with_unknown(xt)));
   const PrefixMask mask = PrefixMask::lengths(context.context.lengths);
-  const auto rows = [this, mask, encoded = context.encoded, f](const Tensor& x, std::int64_t) {
-    const Tensor unknown = Tensor::zeros(x.shape().with(-1, config_.dim_y), x.dtype(), x.device());  // (B, n, Dy)
-    const Tensor tokens = embedder(concat({x, unknown}, -1));                                        // (B, n, E)
-    return f(encoder.query(encoded, tokens, mask));                                                  // (B, n, E)
+  const auto encoded = context.encoded.empty() ? layers_of(clear_padding(context.context)) : context.encoded;
+  const auto rows = [this, mask, encoded, with_unknown, f](const Tensor& x, std::int64_t) {
+    return f(encoder.query(encoded, embedder(with_unknown(x)), mask));  // (B, n, E)
   };
   if (recomputes(xt)) return recomputed_points("query", xt, {embedder.layers[0].weight.value}, rows);
   return in_chunks(xt, [&](const Tensor& x) { return rows(x, 0); });
@@ -66,7 +88,9 @@ Tensor TokenModel::encode_targets(const ContextState& state, const Tensor& xt, c
 Tensor TokenModel::encode_context(const ContextState& state) const {
   const auto& own = state_as<TokenTransformerState>(state, "token_transformer");
   const Context points = clear_padding(own.context);
-  return encoder.query(own.encoded, embedder(concat({points.xc, points.yc}, -1)), PrefixMask::lengths(points.lengths));
+  const PrefixMask mask = PrefixMask::lengths(points.lengths);
+  const Tensor tokens = embedder(concat({points.xc, points.yc}, -1));
+  return own.encoded.empty() ? encoder.together(tokens, tokens.dim(1), mask) : encoder.query(own.encoded, tokens, mask);
 }
 
 void TokenModel::visit(ModuleVisitor& visitor) {

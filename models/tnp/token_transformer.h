@@ -23,7 +23,7 @@ struct TokenTransformerState : HeldContext {
   TokenTransformerState(HeldContext held, TwoStreamTransformer::Encoded layers)
       : HeldContext(std::move(held)), encoded(std::move(layers)) {}
 
-  TwoStreamTransformer::Encoded encoded;
+  TwoStreamTransformer::Encoded encoded;  // empty where targets are encoded together with the context
 };
 
 /// A neural process made of tokens [x; y] (targets [x; 0]), one embedder and a TwoStreamTransformer; heirs have the
@@ -58,6 +58,12 @@ class TokenModel : public Model {
  private:
   /// points (B, N, Dx + Dy) → (B, N, E)
   Tensor tokens_of(const Tensor& points) const;
+  /// The layers of a context whose padding is clear.
+  TwoStreamTransformer::Encoded layers_of(const Context& points, const Dropping& dropping = {}) const;
+  /// True if a recording takes context and targets (B, Nt, Dx) through the encoder together.
+  bool together(const Context& context, const Tensor& xt) const;
+  /// Encodes points (B, n, Dx + Dy) together with the context: (B, n, E).
+  Tensor encode_points(const Context& context, const Tensor& points) const;
   template <class F>
   Tensor chunks(const ContextState& state, const Tensor& xt, const F& f) const;
 

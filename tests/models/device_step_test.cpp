@@ -116,9 +116,11 @@ TEST_CASE("device step: captured steps equal steps kernel by kernel") {
   if (!has_gpu()) return;
   const OnGpu gpu;
   const std::vector<std::pair<std::int64_t, std::int64_t>> sizes{{7, 5}, {9, 3}, {7, 5}, {20, 5}, {3, 16}, {20, 4}};
-  for (const std::string& name : model_names()) {
-    CAPTURE(name);
-    const ModelSpec spec = small_model(name);
+  std::vector<ModelSpec> specs;
+  for (const std::string& name : model_names()) specs.push_back(small_model(name));
+  for (const char* name : {"tnp-d", "tnp-kr-full"}) specs.push_back(wide_model(name));
+  for (const ModelSpec& spec : specs) {
+    CAPTURE(spec.name);
     if (make_model(spec)->whole_batches()) continue;  // steps of theirs are made kernel by kernel
     const Run captured = train(spec, sizes, true), plain = train(spec, sizes, false);
     CHECK(captured.graphs == 2);  // the second size is captured when it comes again

@@ -196,6 +196,15 @@ inline std::vector<std::string> model_names() {
   return names;
 }
 
+/// A small model whose layers can be one kernel each on a device.
+inline ModelSpec wide_model(const std::string& name) {
+  ModelSpec spec = small_model(name);
+  spec.config["d_model"] = std::int64_t{64};
+  spec.config["nhead"] = std::int64_t{4};
+  spec.config["dim_feedforward"] = std::int64_t{32};
+  return spec;
+}
+
 /// Fresh weights have zero biases and, in some models, equal layers: here every parameter gets its own values.
 inline std::unique_ptr<Model> varied_model(const ModelSpec& spec, DType dtype = DType::float64) {
   auto model = make_model(spec);
