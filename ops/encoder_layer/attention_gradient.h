@@ -17,7 +17,7 @@ struct AttentionGradient : LayerGradient<EncoderSizesOfBlock> {
   using typename Base::Block, typename Base::Element, typename Base::Factors, typename Base::Format,
       typename Base::Places, typename Base::Rows, typename Base::Sizes;
 
-  /// A head's queries, and gradients of what they attended to, as factors; the means of these gradients' weights.
+  /// Gradients of what a head's queries attended to, as factors; for each row the mean gradient of its weights.
   struct HeadRowsOfWarp {
     LeftRows<Format, kHeadWidth, true> d_attended;
     float mean[2] = {};
@@ -73,7 +73,7 @@ struct AttentionGradient : LayerGradient<EncoderSizesOfBlock> {
       float &weight = weights[i / 4][i % 4], &d_score = d_scores[i / 4][i % 4];
       const int h = i % 4 / 2;
       weight = fast_exp2(weight) * numbers(head, h)[1];
-      // A product with a gradient that is not finite is not, but is left out where values' gradients are summed.
+      // Sums for values leave out gradients that are not finite: the weight takes the NaN there.
       if (d_score - d_score != 0) weight = d_score - d_score;
       d_score *= weight;
       if (key + i / 4 * 8 + own_column(i) >= warp.visible[0][h]) weight = d_score = 0;

@@ -1,7 +1,9 @@
 #include "npzoo/ops/encoder_layer/encoder_layer.h"
 
 #include <array>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "npzoo/engine/backend.h"
 #include "npzoo/engine/measure/flops.h"
@@ -139,10 +141,14 @@ bool encoder_layer_is_fused(const Shape& x, std::int64_t keys, const EncoderLaye
 
 Tensor encoder_layer(const Tensor& x, std::int64_t keys, const PrefixMask& mask, const EncoderLayerWeights& weights,
                      const TransformerLayerOptions& options) {
-  check(x.rank() == 3 && keys >= 0 && keys <= x.dim(1), "[{}] {} keys found, expected at most the points of x {}",
-        kName, keys, x.shape());
+  check_layer_weights(kName, x, weights.layer);
+  check_weight(kName, "key", weights.key, {x.dim(2), x.dim(2)});
+  check_weight(kName, "value", weights.value, {x.dim(2), x.dim(2)});
+  check(keys >= 0 && keys <= x.dim(1), "[{}] {} keys found, expected at most the points of x {}", kName, keys,
+        x.shape());
   const EncoderArguments layer{x, keys, mask, weights, options};
-  if (!encoder_layer_is_fused(x.shape(), keys, weights, options)) return composed(layer);
+  const bool one_dtype = x.dtype() == weights.layer.query.weight.dtype();
+  if (!one_dtype || !encoder_layer_is_fused(x.shape(), keys, weights, options)) return composed(layer);
   Tensor out = fused_forward(layer);
   std::vector<Tensor> inputs{x};
   for (Tensor& each : layer.parameters())

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include "npzoo/engine/kernel.h"
 #include "npzoo/ops/transformer_layer/kernels.h"
 

@@ -52,23 +52,6 @@ struct Layer {
   }
 };
 
-void check_weights(const Tensor& x, const TransformerLayerWeights& w) {
-  const auto check_one = [&](const char* which, const WeightAndBias& by, const Shape& shape) {
-    const bool fits = by.weight.defined() && by.weight.shape() == shape &&
-                      (by.bias.defined() ? by.bias.shape() == Shape{shape[0]} : shape.rank() == 2);
-    check(fits, "[{}] {} has weight {} and bias {}, expected {} and ({})", kName, which, by.weight.shape(),
-          by.bias.shape(), shape, shape[0]);
-  };
-  check(x.rank() == 3, "[{}] x {} must have the axes (batch, points, channels)", kName, x.shape());
-  const std::int64_t width = x.dim(2), hidden = w.expand.weight.defined() ? w.expand.weight.dim(0) : 0;
-  check_one("query", w.query, {width, width});
-  check_one("out", w.out, {width, width});
-  check_one("expand", w.expand, {hidden, width});
-  check_one("contract", w.contract, {width, hidden});
-  check_one("norm1", w.norm1, {width});
-  check_one("norm2", w.norm2, {width});
-}
-
 LayerWeights<float> pointers(const WeightAndBias& by) { return {by.weight.data<float>(), by.bias.data<float>()}; }
 
 Tensor fused(const Tensor& x, const Tensor& keys, const Tensor& values, const Layer& layer) {
@@ -99,6 +82,24 @@ Tensor fused(const Tensor& x, const Tensor& keys, const Tensor& values, const La
 
 }  // namespace
 
+void check_weight(const char* operation, const char* which, const WeightAndBias& by, const Shape& shape) {
+  const bool fits = by.weight.defined() && by.weight.shape() == shape &&
+                    (by.bias.defined() ? by.bias.shape() == Shape{shape[0]} : shape.rank() == 2);
+  check(fits, "[{}] {} has weight {} and bias {}, expected {} and ({})", operation, which, by.weight.shape(),
+        by.bias.shape(), shape, shape[0]);
+}
+
+void check_layer_weights(const char* operation, const Tensor& x, const TransformerLayerWeights& w) {
+  check(x.rank() == 3, "[{}] x {} must have the axes (batch, points, channels)", operation, x.shape());
+  const std::int64_t width = x.dim(2), hidden = w.expand.weight.defined() ? w.expand.weight.dim(0) : 0;
+  check_weight(operation, "query", w.query, {width, width});
+  check_weight(operation, "out", w.out, {width, width});
+  check_weight(operation, "expand", w.expand, {hidden, width});
+  check_weight(operation, "contract", w.contract, {width, hidden});
+  check_weight(operation, "norm1", w.norm1, {width});
+  check_weight(operation, "norm2", w.norm2, {width});
+}
+
 bool transformer_layer_is_fused(const Tensor& x, const Tensor& keys, const Tensor& values,
                                 const TransformerLayerWeights& weights, const TransformerLayerOptions& options) {
   if (x.device() != Device::cuda || x.dtype() != DType::float32 || x.numel() == 0) return false;
@@ -113,7 +114,7 @@ bool transformer_layer_is_fused(const Tensor& x, const Tensor& keys, const Tenso
 
 Tensor transformer_layer(const Tensor& x, const Tensor& keys, const Tensor& values, const PrefixMask& mask,
                          const TransformerLayerWeights& weights, const TransformerLayerOptions& options) {
-  check_weights(x, weights);
+  check_layer_weights(kName, x, weights);
   const Layer layer{mask, weights, options};
   Tensor out;
   {

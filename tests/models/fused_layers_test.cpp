@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <utility>
+
 #include "npzoo/engine/cuda/emulated_runtime.h"
 #include "npzoo/models/blocks/attention_listener.h"
 #include "npzoo/models/training/device_step.h"

@@ -1,5 +1,7 @@
 #include "npzoo/ops/encoder_layer/encoder_layer.h"
 
+#include <cmath>
+
 #include "npzoo/engine/precision.h"
 #include "npzoo/engine/tape.h"
 #include "npzoo/ops/elementwise/elementwise.h"
@@ -219,10 +221,22 @@ TEST_CASE("encoder layer: a recording keeps one operation, and gradients add to 
   CHECK(tape.size() == 1);
 }
 
-TEST_CASE("encoder layer: keys that are not points are refused") {
+TEST_CASE("encoder layer: keys that are not points, and weights that do not fit, are refused") {
   const EncoderSize s{1, 3, 4, 32, 16};
-  CHECK(error_of([&] { layer_function(s, PrefixMask::all(), {})(draw_encoder(s)); }) ==
-        "[encoder_layer] 4 keys found, expected at most the points of x (1, 3, 64)");
+  const Function layer = layer_function(s, PrefixMask::all(), {});
+  std::vector<Tensor> in = draw_encoder(s);
+  CHECK(error_of([&] { layer(in); }) == "[encoder_layer] 4 keys found, expected at most the points of x (1, 3, 64)");
+  std::swap(in[3], in[11]);  // the value's matrix for that of the network
+  CHECK(error_of([&] { layer(in); }).starts_with("[encoder_layer] contract has weight (64, 64)"));
+  in = draw_encoder(s);
+  in[0] = normal<double>({1, 5, 64}, 1);
+  CHECK(!error_of([&] { layer(in); }).empty());
+  in[0] = in[0].to(DType::float32);
+  in[2] = {};
+  CHECK(layer(in).shape() == Shape{1, 5, 64});
+  in[1] = in[9];
+  CHECK(error_of([&] { layer(in); }) ==
+        "[encoder_layer] key has weight (32, 64) and bias (), expected (64, 64) and (64)");
 }
 
 }  // namespace npzoo
