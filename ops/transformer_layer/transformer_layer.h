@@ -26,8 +26,8 @@ struct TransformerLayerOptions {
   double eps = 1e-5;      // of the normalisations
 };
 
-/// Throws Error, opened by `[operation]`, unless a matrix, or a gain, has this shape and its bias fits it; linear layers
-/// may have none. `which` names it.
+/// Throws Error, opened by `[operation]`, unless a matrix, or a gain, has this shape and its bias fits it; linear
+/// layers may have none. `which` names it.
 void check_weight(const char* operation, const char* which, const WeightAndBias& by, const Shape& shape);
 /// The same of all weights of a layer over points x (B, N, E).
 void check_layer_weights(const char* operation, const Tensor& x, const TransformerLayerWeights& weights);
