@@ -221,9 +221,7 @@ void block_barrier() { running->wait(State::at_block_barrier); }
 
 void warp_barrier() { running->wait(State::at_warp_barrier); }
 
-void* warp_slot(int lane, unsigned turn) { return running->warp->slots[turn % 2][lane]; }
-
-unsigned next_turn() { return running->turn++; }
+std::byte* next_warp_slots() { return running->warp->slots[running->turn++ % 2][0]; }
 
 void allow_shared_memory(const char* name, const void* function, std::size_t bytes, int most) {
   check_shared_memory("emulator", name, bytes, most);

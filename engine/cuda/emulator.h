@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <new>
 #include <type_traits>
 
 #define __global__
@@ -39,10 +40,9 @@ void* shared_memory();
 /// Waits for the other threads of the block, or of the warp.
 void block_barrier();
 void warp_barrier();
-/// The value of a lane of this warp in the exchange with a number from `next_turn`.
-void* warp_slot(int lane, unsigned turn);
-unsigned next_turn();
 inline constexpr std::size_t kWarpSlotBytes = 64;
+/// The values of the lanes of this warp in its next exchange, each in kWarpSlotBytes.
+std::byte* next_warp_slots();
 
 /// Runs `kernel` once for each thread, blocks in parallel, or notes it down while a graph is captured. `function` is
 /// the one that allow_shared_memory was called for; without that, a block can have 48 KiB of shared memory, as on a
@@ -54,17 +54,15 @@ void allow_shared_memory(const char* name, const void* function, std::size_t byt
 /// The same for threads that never wait for each other.
 void for_each(const char* name, std::int64_t n, std::function<void(std::int64_t, std::int64_t)> body);
 
-/// Exchanges values within the warp: the result gives the value of any lane.
+/// Exchanges values within the warp: the result gives the value of any lane, until the next exchange but one.
 template <class T>
 auto exchange(const T& value) {
   static_assert(sizeof(T) <= kWarpSlotBytes && std::is_trivially_copyable_v<T>);
-  const unsigned turn = next_turn();
-  std::memcpy(warp_slot(static_cast<int>(position().thread.x) % 32, turn), &value, sizeof(T));
+  std::byte* slots = next_warp_slots();
+  std::memcpy(slots + position().thread.x % 32 * kWarpSlotBytes, &value, sizeof(T));
   warp_barrier();
-  return [turn](int lane) {
-    T other;
-    std::memcpy(&other, warp_slot(lane, turn), sizeof(T));
-    return other;
+  return [slots](int lane) -> const T& {
+    return *std::launder(reinterpret_cast<const T*>(slots + static_cast<std::size_t>(lane) * kWarpSlotBytes));
   };
 }
 

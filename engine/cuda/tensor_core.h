@@ -22,7 +22,7 @@ struct Tf32 {
   using Element = std::uint32_t;
   static constexpr int kLeft = 8, kRight = 4;
 };
-/// float32 as it is: a product is three of TF32, of two parts of each factor. It errs by 2⁻²¹ at most.
+/// float32 as it is: a product is three of TF32, of two parts of each factor. It errs by 2⁻²² at most.
 struct Tf32Pairs {
   using Element = std::uint32_t;
   static constexpr int kLeft = 8, kRight = 4;
@@ -180,26 +180,89 @@ __device__ inline void multiply_add(float* c, const Left<Tf32>& a, const Right<T
 __device__ inline std::uint32_t to_word(Tf32, float x) { return to_tf32(x); }
 __device__ inline std::uint32_t to_word(Tf32Pairs, float x) { return std::bit_cast<std::uint32_t>(x); }
 
-/// Cuts float32 into its upper 11 bits, which are a TF32 number, and the rest; infinity has no rest.
+/// Cuts float32 into the nearest TF32 number and the rest. That of infinity is NaN, so products with infinity are.
 template <int n>
 __device__ void cut(const std::uint32_t (&x)[n], std::uint32_t (&upper)[n], std::uint32_t (&rest)[n]) {
 #pragma unroll
   for (int i = 0; i < n; ++i) {
-    upper[i] = x[i] & ~0x1fffu;
-    const float whole = std::bit_cast<float>(x[i]), part = std::bit_cast<float>(upper[i]);
-    rest[i] = whole == part ? 0 : std::bit_cast<std::uint32_t>(whole - part) & ~0x1fffu;
+    upper[i] = (x[i] + 0x1000u) & ~0x1fffu;
+    rest[i] = std::bit_cast<std::uint32_t>(std::bit_cast<float>(x[i]) - std::bit_cast<float>(upper[i]));
   }
 }
-__device__ inline void multiply_add(float* c, const Left<Tf32Pairs>& a, const Right<Tf32Pairs>& b) {
+
+#ifndef __CUDACC__
+
+struct PairOperands {
+  Left<Tf32Pairs> a;
+  Right<Tf32Pairs> b;
+};
+
+/// The six products of multiply_pairs with one exchange.
+inline void multiply_parts(float* c, const Left<Tf32Pairs>& a, const Right<Tf32Pairs>& b, bool mirrored) {
+  constexpr int kRest = 0, kUpper = 1;
+  const auto of_lane = emulator::exchange(PairOperands{a, b});
+  const int lane = lane_id(), first = mirrored ? kUpper : kRest;
+  float left[2][2][16], right[2][2][16];  // (part, row or column, depth)
+  for (int k = 0; k < 16; ++k) {
+    const auto& of_rows = of_lane(lane / 4 * 4 + k % 4).a.x;
+    for (int i = 0; i < 2; ++i) {
+      const std::uint32_t words[] = {of_rows[k / 8 * 4 + i + k / 4 % 2 * 2],
+                                     of_lane((lane % 4 * 2 + i) * 4 + k % 4).b.x[k / 4]};
+      std::uint32_t upper[2], rest[2];
+      cut(words, upper, rest);
+      left[kRest][i][k] = std::bit_cast<float>(rest[0] & ~0x1fffu);
+      left[kUpper][i][k] = std::bit_cast<float>(upper[0]);
+      right[kRest][i][k] = std::bit_cast<float>(rest[1] & ~0x1fffu);
+      right[kUpper][i][k] = std::bit_cast<float>(upper[1]);
+    }
+  }
+  const auto add = [&](int of_left, int of_right, int half) {
+    for (int e = 0; e < 4; ++e)
+      for (int k = half * 8; k < half * 8 + 8; ++k) c[e] += left[of_left][e / 2][k] * right[of_right][e % 2][k];
+  };
+  for (int half = 0; half < 2; ++half) {
+    add(first, 1 - first, half);
+    add(1 - first, first, half);
+  }
+  for (int half = 0; half < 2; ++half) add(kUpper, kUpper, half);
+}
+
+#endif
+
+/// c += a b, of the small parts first. Tensor cores do not round sums to the nearest, so each begins at zero.
+/// `mirrored` gives the bits of the product of both factors transposed, in the other order.
+__device__ inline void multiply_pairs(float* c, const Left<Tf32Pairs>& a, const Right<Tf32Pairs>& b, bool mirrored) {
+  float sum[4] = {};
+#ifdef __CUDACC__
   std::uint32_t a_upper[8], a_rest[8], b_upper[4], b_rest[4];
   cut(a.x, a_upper, a_rest);
   cut(b.x, b_upper, b_rest);
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
-    multiply_tf32(c, a_rest + 4 * half, b_upper + 2 * half);
-    multiply_tf32(c, a_upper + 4 * half, b_rest + 2 * half);
-    multiply_tf32(c, a_upper + 4 * half, b_upper + 2 * half);
+    if (mirrored) multiply_tf32(sum, a_upper + 4 * half, b_rest + 2 * half);
+    multiply_tf32(sum, a_rest + 4 * half, b_upper + 2 * half);
+    if (!mirrored) multiply_tf32(sum, a_upper + 4 * half, b_rest + 2 * half);
   }
+#pragma unroll
+  for (int half = 0; half < 2; ++half) multiply_tf32(sum, a_upper + 4 * half, b_upper + 2 * half);
+#else
+  multiply_parts(sum, a, b, mirrored);
+#endif
+#pragma unroll
+  for (int i = 0; i < 4; ++i) c[i] += sum[i];
+}
+
+__device__ inline void multiply_add(float* c, const Left<Tf32Pairs>& a, const Right<Tf32Pairs>& b) {
+  multiply_pairs(c, a, b, false);
+}
+
+/// The same sums with the bits that multiply_add gives where both factors, transposed, have changed places.
+template <class Format>
+__device__ void multiply_add_mirrored(float* c, const Left<Format>& a, const Right<Format>& b) {
+  multiply_add(c, a, b);
+}
+__device__ inline void multiply_add_mirrored(float* c, const Left<Tf32Pairs>& a, const Right<Tf32Pairs>& b) {
+  multiply_pairs(c, a, b, true);
 }
 
 // Matrices in shared memory have rows `pitch` elements apart, at multiples of 16 bytes. Those of four-byte elements are
@@ -327,6 +390,18 @@ __device__ inline Vector<std::uint32_t, 2> round_four(Bf16, const float* x) {
 template <class Words>
 __device__ Vector<std::uint32_t, 4> round_four(Words format, const float* x) {
   return {{to_word(format, x[0]), to_word(format, x[1]), to_word(format, x[2]), to_word(format, x[3])}};
+}
+
+/// The nearest finite numbers that `cut` does not round to infinity.
+__device__ inline Vector<std::uint32_t, 4> round_four(Tf32Pairs, const float* x) {
+  Vector<std::uint32_t, 4> words;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const auto bits = std::bit_cast<std::uint32_t>(x[i]);
+    const std::uint32_t size = bits & 0x7fffffffu;
+    words.x[i] = size >= 0x7f7ff000u && size < 0x7f800000u ? bits - 0x1000u : bits;
+  }
+  return words;
 }
 
 __device__ inline float to_float(std::uint16_t bits) { return std::bit_cast<float>(std::uint32_t{bits} << 16); }
