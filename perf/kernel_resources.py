@@ -21,8 +21,8 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIST = ROOT / "perf/kernel_resources.txt"
-LISTED = ["ops/encoder_layer/encoder_backward_cuda.cu", "ops/encoder_layer/encoder_forward_cuda.cu",
-          "ops/masked_attention/tensor_forward_cuda.cu", "ops/transformer_layer/transformer_layer_cuda.cu"]
+LISTED = ["ops/encoder_layer/encoder_backward_cuda.cu", "ops/encoder_layer/encoder_forward_cuda.cu", "ops/masked_attention/attention_rows_cuda.cu",
+          "ops/masked_attention/tensor_backward_cuda.cu", "ops/masked_attention/tensor_forward_cuda.cu", "ops/transformer_layer/transformer_layer_cuda.cu"]
 ENTRY = re.compile(r"Compiling entry function '(\S+)'.*?(\d+) bytes spill stores, (\d+) bytes spill loads.*?Used (\d+) registers"
                    r"(?:.*?(\d+) bytes smem)?", re.DOTALL)
 

@@ -2,7 +2,8 @@
 
 // Distance biases of single pairs. Included by kernel sources only.
 
-#include "npzoo/ops/masked_attention/tiles_cuda.h"
+#include "npzoo/engine/cuda/launch.h"
+#include "npzoo/ops/masked_attention/kernels.h"
 
 namespace npzoo {
 

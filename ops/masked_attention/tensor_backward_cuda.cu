@@ -13,20 +13,43 @@ struct QueryGradients {
   using Element = typename Format::Element;
   static constexpr int kTiles = Sizes::kTiles, kPitch = Tiles<Format, kWidth>::kPitch;
 
+  const AttentionForward<float>& p;
+  const Place& place;
+  float* to;                       // the head's rows of the segment's d_q
   OwnRows<Format, kWidth, 1> own;  // queries and gradients of the output
   RowSums<Format, kWidth> d_q;
   float start[kTiles][2], mean[kTiles][2];
   int visible[kTiles][2];
+  bool earlier = false;  // whether spans of keys are done, see kSpanPoints
 
-  __device__ void look_up(const AttentionForward<float>& p, RowTerms terms, const Place& place) {
+  __device__ QueryGradients(const AttentionBackward<float>& b, const RowTerms& terms, const Place& of_block)
+      : p(b.forward),
+        place(of_block),
+        to(b.d_q + ((place.segment * p.batch + place.batch) * p.queries * p.heads + place.head % p.heads) * p.width) {
+    d_q.clear();
 #pragma unroll
     for (int i = 0; i < kTiles * 2; ++i) {
       const int query = place.warp_first + i / 2 * 16 + i % 2 * 8 + lane_id() / 4;
       const bool there = query < p.queries;
       const std::int64_t at = place.head * p.queries + query;
       start[i / 2][i % 2] = there ? terms.start[at] : -infinity<float>();
-      mean[i / 2][i % 2] = there ? terms.mean[at] : 0;
+      mean[i / 2][i % 2] = there && !kExact<Format> ? terms.mean[at] : 0;
       visible[i / 2][i % 2] = there ? static_cast<int>(p.mask.visible(place.batch, query, p.keys)) : 0;
+    }
+  }
+
+  /// Finds the means, in products of float32, from the same products as the numbers that they are subtracted from:
+  /// where a row sees one key, gradients are 0. Writes them for the gradients of keys.
+  __device__ void find_means(const AttentionBackward<float>& b, const RowTerms& terms, bool vectors, Element* memory) {
+    own.multiply_rows(head_rows(p, p.out, p.queries, place.head).from(place.first), place.rows,
+                      static_cast<int>(p.queries) - place.first, static_cast<int>(p.width), vectors, memory, mean);
+#pragma unroll
+    for (int i = 0; i < kTiles * 2; ++i) {
+      const int query = place.warp_first + i / 2 * 16 + i % 2 * 8 + lane_id() / 4;
+      const std::int64_t at = place.head * p.queries + query;
+      if (query >= p.queries) continue;
+      if (b.d_log_sum) mean[i / 2][i % 2] -= b.d_log_sum[at];
+      if (place.segment == 0 && lane_id() % 4 == 0) terms.mean[at] = mean[i / 2][i % 2];
     }
   }
 
@@ -34,14 +57,11 @@ struct QueryGradients {
   __device__ void attend(const Element* keys, const Element* values, int first, bool odd) {
 #pragma unroll 1
     for (int c = 0; c < Sizes::kPoints; c += 16) {
-      Products<kTiles> products;
-#pragma unroll
-      for (int i = 0; i < kTiles * 8; ++i) {
-        products.weights[i / 8][i / 4 % 2][i % 4] = start[i / 8][i % 4 / 2];
-        products.d_scores[i / 8][i / 4 % 2][i % 4] = -mean[i / 8][i % 4 / 2];
-      }
+      const auto terms = [this](int m, int, int e) { return QueryTerms<float>{start[m][e / 2], mean[m][e / 2]}; };
+      Products<Format, kTiles> products;
+      products.start(terms);
       own.multiply(keys + c * kPitch, values + c * kPitch, products);
-      products.weigh([&](int m, int n, int e) {
+      products.weigh(terms, [&](int m, int n, int e) {
         return kMixed && first + c + n * 8 + lane_id() % 4 * 2 + e % 2 >= visible[m][e / 2];
       });
       d_q.add(products.d_scores, keys + c * kPitch, kMixed && odd);
@@ -51,6 +71,13 @@ struct QueryGradients {
 #pragma unroll 1
       for (int key = 0; key < Sizes::kPoints; ++key)
         d_q.add_odd(keys + key * kPitch, 0, [&](int m, int h) { return first + key < visible[m][h]; });
+    if (kExact<Format> && (first + Sizes::kPoints) % kSpanPoints == 0) end_span(1);
+  }
+
+  __device__ void end_span(float factor) {
+    d_q.store(to, p.heads * p.width, place.warp_first, static_cast<int>(p.queries), static_cast<int>(p.width), factor,
+              earlier);
+    earlier = true;
   }
 };
 
@@ -69,17 +96,13 @@ __global__ void __launch_bounds__(BackwardSizes<Format, kWidth, 1>::kWarps* kWar
   auto* odd = reinterpret_cast<int*>(shared_memory<unsigned char>() +
                                      Sizes::shared_rows(place.rows / kWarpRows) * Tile::kRowBytes);
 
-  QueryGradients<Format, kWidth> warp;
+  QueryGradients<Format, kWidth> warp(b, terms, place);
   warp.own.load(head_rows(p, p.q, p.queries, place.head, static_cast<float>(p.scale * kLog2E)).from(place.first),
                 head_rows(p, b.d_out, p.queries, place.head).from(place.first), place.rows, queries - place.first,
                 width, vectors, tiles);
-  warp.look_up(p, terms, place);
-  warp.d_q.clear();
-
+  if constexpr (kExact<Format>) warp.find_means(b, terms, vectors && aligned_to_16(p.out), tiles);
   for_key_tiles<Tile, kKeys>(p, place, kWarpRows, segment_keys, vectors, tiles, odd, warp);
-  const std::int64_t row = p.heads * p.width;
-  float* to = b.d_q + (place.segment * p.batch + place.batch) * p.queries * row + place.head % p.heads * p.width;
-  warp.d_q.store(to, row, place.warp_first, queries, width, static_cast<float>(p.scale));
+  warp.end_span(static_cast<float>(p.scale));
 }
 
 /// Queries of a tile, and the numbers of their rows.
@@ -155,21 +178,14 @@ struct KeyGradients {
     const auto key = [first](int m, int half) { return first + m * 16 + half * 8 + lane_id() / 4; };
 #pragma unroll 1
     for (int c = 0; c < Sizes::kPoints; c += 16) {
-      Products<kTiles> products;
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const int query = c + i / 2 * 8 + lane_id() % 4 * 2 + i % 2;
-        const float start = tile.start[query], mean = -tile.mean[query];
-#pragma unroll
-        for (int j = 0; j < kTiles * 2; ++j) {
-          products.weights[j / 2][i / 2][j % 2 * 2 + i % 2] = start;
-          products.d_scores[j / 2][i / 2][j % 2 * 2 + i % 2] = mean;
-        }
-      }
+      const auto query = [c](int n, int e) { return c + n * 8 + lane_id() % 4 * 2 + e % 2; };
+      const auto terms = [&](int, int n, int e) {
+        return QueryTerms<float>{tile.start[query(n, e)], tile.mean[query(n, e)]};
+      };
+      Products<Format, kTiles> products;
+      products.start(terms);
       own.multiply(tile.queries + c * kPitch, tile.d_out + c * kPitch, products);
-      products.weigh([&](int m, int n, int e) {
-        return kMixed && key(m, e / 2) >= tile.visible[c + n * 8 + lane_id() % 4 * 2 + e % 2];
-      });
+      products.weigh(terms, [&](int m, int n, int e) { return kMixed && key(m, e / 2) >= tile.visible[query(n, e)]; });
       d_v.add(products.weights, tile.d_out + c * kPitch, kMixed && odd);
       d_k.add(products.d_scores, tile.queries + c * kPitch, kMixed && odd);
     }
@@ -213,6 +229,13 @@ __global__ void __launch_bounds__(BackwardSizes<Format, kWidth, 2>::kWarps* kWar
   int first = tiles.next(static_cast<int>(begin), now);
   if (first < end) tiles.load(first, now, Streamed::at(0, warps));
   __syncthreads();
+  const std::int64_t row = p.heads * p.width;
+  const std::int64_t to = (place.segment * p.batch + place.batch) * p.keys * row + place.head % p.heads * p.width;
+  const auto end_span = [&](float factor, bool earlier) {
+    warp.d_k.store(b.d_k + to, row, place.warp_first, keys, width, factor, earlier);
+    warp.d_v.store(b.d_v + to, row, place.warp_first, keys, width, 1, earlier);
+  };
+  int done = 0;  // queries
   for (int buffer = 0; first < end; buffer ^= 1, now = then) {
     first = tiles.next(first + Streamed::kQueries, then);
     if (first < end) tiles.load(first, then, Streamed::at(buffer ^ 1, warps));
@@ -221,12 +244,11 @@ __global__ void __launch_bounds__(BackwardSizes<Format, kWidth, 2>::kWarps* kWar
       warp.template attend<false>(tile, place.warp_first, false);
     else if (now.most > place.warp_first)
       warp.template attend<true>(tile, place.warp_first, noted(tile.odd));
+    done += Streamed::kQueries;
+    if (kExact<Format> && done % kSpanPoints == 0) end_span(1, done > kSpanPoints);
     __syncthreads();
   }
-  const std::int64_t row = p.heads * p.width;
-  const std::int64_t to = (place.segment * p.batch + place.batch) * p.keys * row + place.head % p.heads * p.width;
-  warp.d_k.store(b.d_k + to, row, place.warp_first, keys, width, static_cast<float>(kLn2));
-  warp.d_v.store(b.d_v + to, row, place.warp_first, keys, width, 1);
+  end_span(static_cast<float>(kLn2), done >= kSpanPoints);
 }
 
 template <class Format>
@@ -236,10 +258,12 @@ void find_row_terms(Cuda& cuda, const AttentionBackward<float>& b, const RowTerm
     const AttentionForward<float>& p = b.forward;
     const std::int64_t head = i % p.heads, query = i / p.heads % p.queries, batch = i / p.heads / p.queries;
     const std::int64_t at = (batch * p.heads + head) * p.queries + query;
-    float mean = 0;  // of the same rounded factors as the products with values, so that roundings cancel
-    for (std::int64_t c = i * p.width; c < (i + 1) * p.width; ++c)
-      mean += p.out[c] * tensor_core::rounded(Format{}, b.d_out[c]);
-    terms.mean[at] = b.d_log_sum ? mean - b.d_log_sum[at] : mean;
+    if constexpr (!kExact<Format>) {  // see find_means
+      float mean = 0;  // of the same rounded factors as the products with values, so that roundings cancel
+      for (std::int64_t c = i * p.width; c < (i + 1) * p.width; ++c)
+        mean += p.out[c] * tensor_core::rounded(Format{}, b.d_out[c]);
+      terms.mean[at] = b.d_log_sum ? mean - b.d_log_sum[at] : mean;
+    }
     terms.start[at] = p.log2_sum[at] == -infinity<float>() ? -infinity<float>() : -p.log2_sum[at];
   });
 }
@@ -261,6 +285,7 @@ void launch_segments(Cuda& cuda, const char* name,
                      const AttentionBackward<float>& b, const RowTerms& terms, std::int64_t points, std::int64_t others,
                      float* AttentionBackward<float>::*const (&sums)[kSums]) {
   using Sizes = BackwardSizes<Format, kWidth, kSums>;
+  static_assert(Sizes::shared_bytes(Sizes::kWarps) <= kMostShared);
   const AttentionForward<float>& p = b.forward;
   const int warps = block_warps(points, 16 * Sizes::kTiles, Sizes::kWarps);
   const std::int64_t heads = p.batch * p.heads, blocks = heads * divide_up(points, warps * 16 * Sizes::kTiles);
@@ -295,7 +320,7 @@ void attend_backward(Cuda& cuda, const AttentionBackward<float>& b) {
 }  // namespace
 
 bool attention_backward_on_tensor_cores(Cuda& cuda, const AttentionBackward<float>& b) {
-  if (!suits_tensor_cores(cuda, b.forward)) return false;
+  if (!suits_tensor_cores(b.forward)) return false;
   with_format_and_width(b.forward.width, [&]<class Format, int kWidth>() { attend_backward<Format, kWidth>(cuda, b); });
   return true;
 }

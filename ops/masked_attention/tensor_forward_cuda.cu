@@ -9,41 +9,87 @@ namespace {
 /// Sizes that registers and shared memory allow.
 template <class Format, int kWidth>
 struct ForwardSizes {
-  static constexpr bool kWide = sizeof(typename Format::Element) == 4 && kWidth == 128;
+  static constexpr int kBytes = kWidth * static_cast<int>(sizeof(typename Format::Element));  // of a row
   static constexpr int kTiles = kWidth <= 32 ? 2 : 1;  // of 16 queries, in a warp
   static constexpr int kWarps = kWidth <= 64 ? kMostWarps : 4;
-  static constexpr int kBlocks = kWidth <= 64 ? 2 : 3;  // on a multiprocessor
-  static constexpr int kKeys = kWide ? 32 : 64;         // of a tile
-  static constexpr int kChunk = kWidth == 32 ? 16 : 32;
-  static constexpr bool kInRegisters = !kWide, kOfProduct = false, kFromZero = false;
+  static constexpr int kBlocks = kWidth > 64 ? 3 : kExact<Format> ? 1 : 2;  // on a multiprocessor
+  static constexpr int kKeys = kBytes == 512 ? 16 : 64;                     // of a tile
+  static constexpr int kChunk = kWidth == 32 || kBytes == 512 ? 16 : 32;
+  static constexpr bool kInRegisters = kBytes < 512, kOfProduct = false;
 
   __host__ __device__ static constexpr std::size_t shared_bytes(int warps) {
-    const std::size_t row = Tiles<Format, kWidth>::kRowBytes, queries = static_cast<std::size_t>(warps * 16 * kTiles);
-    const std::size_t tiles = 4 * kKeys;
-    return row * (kInRegisters ? max(queries, tiles) : queries + tiles) + 2 * kMostWarps * sizeof(int);
+    const int queries = warps * 16 * kTiles, tiles = 4 * kKeys;
+    const int rows = !kInRegisters ? queries + tiles : queries > tiles ? queries : tiles;
+    return static_cast<std::size_t>(rows) * Tiles<Format, kWidth>::kRowBytes + 2 * kMostWarps * sizeof(int);
   }
 };
 
-/// Writes a warp's rows, `first` and on, and their log-sum-exp.
-template <class Warp>
-__device__ void store_rows(const AttentionForward<float>& p, const Warp& warp, int head, int first) {
-  const std::int64_t batch = head / p.heads;
-#pragma unroll
-  for (int i = 0; i < 2 * Warp::kTiles; ++i) {
-    const int m = i / 2, h = i % 2, query = first + m * 16 + h * 8 + lane_id() / 4;
-    const float sum = warp.sum_of_weights(m, h);
-    if (query >= p.queries) continue;
-    const float factor = sum == 0 ? 0 : 1 / sum;
-    float* row = p.out + ((batch * p.queries + query) * p.heads + head % p.heads) * p.width + lane_id() % 4 * 2;
-#pragma unroll
-    for (int n = 0; n < Warp::kWidth / 8; ++n)
-      if (n * 8 < p.width) {
-        row[n * 8] = warp.out[m][n][2 * h] * factor;
-        row[n * 8 + 1] = warp.out[m][n][2 * h + 1] * factor;
-      }
-    if (p.log2_sum && lane_id() % 4 == 0) p.log2_sum[head * p.queries + query] = log2_of_sum(warp.top[m][h], sum);
+/// A warp's queries and their results.
+template <class Format, int kHeadWidth>
+struct ForwardQueries : WarpQueries<Format, kHeadWidth, ForwardSizes<Format, kHeadWidth>> {
+  using Base = WarpQueries<Format, kHeadWidth, ForwardSizes<Format, kHeadWidth>>;
+  using Sizes = ForwardSizes<Format, kHeadWidth>;
+  using Element = typename Format::Element;
+
+  const AttentionForward<float>& p;
+  const Place place;
+  float earlier_top[Base::kTiles][2], earlier_total[Base::kTiles][2];  // of the spans before, see kSpanPoints
+  bool earlier = false;                                                // whether there are any; their sums are in p.out
+
+  __device__ ForwardQueries(const AttentionForward<float>& problem, const Place& of_block)
+      : p(problem), place(of_block) {
+    Base::start(p, place.batch, place.warp_first);
   }
-}
+
+  template <bool kMixed>
+  __device__ void attend(const Element* keys, const Element* values, int first, bool odd) {
+    Base::template attend<kMixed>(keys, values, first, odd);
+    if (kExact<Format> && (first + Sizes::kKeys) % kSpanPoints == 0) end_span(false);
+  }
+
+  /// Adds the sums to those of the spans before and begins anew. The `last` time, divides by the weights and writes the
+  /// log-sum-exp.
+  __device__ void end_span(bool last) {
+#pragma unroll
+    for (int i = 0; i < 2 * Base::kTiles; ++i) {
+      const int m = i / 2, h = i % 2, query = place.warp_first + m * 16 + h * 8 + lane_id() / 4;
+      const float top = Base::top[m][h];
+      float before = 0, factor = 1;
+      if (kExact<Format> && earlier) {
+        before = exponential2(earlier_top[m][h] - (top == -infinity<float>() ? 0 : top));
+        Base::total[m][h] += before * earlier_total[m][h];
+      }
+      const float sum = last ? Base::sum_of_weights(m, h) : 0;
+      if (last) {
+        factor = sum == 0 ? 0 : 1 / sum;
+        before *= factor;
+      }
+      if (query < p.queries) add_row(m, h, query, factor, before);
+      if (last && p.log2_sum && query < p.queries && lane_id() % 4 == 0)
+        p.log2_sum[(place.segment * p.batch * p.heads + place.head) * p.queries + query] = log2_of_sum(top, sum);
+      earlier_top[m][h] = top;
+      earlier_total[m][h] = Base::total[m][h];
+      Base::total[m][h] = 0;
+    }
+    earlier = true;
+  }
+
+ private:
+  /// row = factor · sums + before · row.
+  __device__ void add_row(int m, int h, int query, float factor, float before) {
+    const std::int64_t at = (place.segment * p.batch + place.batch) * p.queries + query;
+    float* row = p.out + (at * p.heads + place.head % p.heads) * p.width + lane_id() % 4 * 2;
+#pragma unroll
+    for (int i = 0; i < kHeadWidth / 4; ++i) {
+      const int n = i / 2, e = i % 2;
+      if (n * 8 >= p.width) continue;
+      float sum = Base::out[m][n][2 * h + e] * factor;
+      if (kExact<Format> && earlier) sum += before * row[n * 8 + e];
+      row[n * 8 + e] = sum;
+      Base::out[m][n][2 * h + e] = 0;
+    }
+  }
+};
 
 /// Blocks of queries, then segments of keys, then heads. Each segment writes a result of its own behind the one before.
 template <class Format, int kWidth>
@@ -63,16 +109,13 @@ __global__ void __launch_bounds__(ForwardSizes<Format, kWidth>::kWarps* kWarp, F
   const HeadRows q = head_rows(p, p.q, p.queries, place.head, static_cast<float>(p.scale * kLog2E)).from(place.first);
   Tile::template load<1>({q}, place.rows, queries - place.first, width, vectors, false, query_rows);
   __syncthreads();
-  WarpQueries<Format, kWidth, Sizes> warp;
+  ForwardQueries<Format, kWidth> warp(p, place);
 #pragma unroll
   for (int m = 0; m < Sizes::kTiles; ++m)
     warp.queries[m].load(query_rows + (warp_id() * kWarpRows + m * 16) * Tile::kPitch);
-  warp.start(p, place.batch, place.warp_first);
   __syncthreads();
   for_key_tiles<Tile, kKeys>(p, place, kWarpRows, segment_keys, vectors, tiles, odd, warp);
-  p.out += place.segment * p.batch * p.queries * p.heads * p.width;
-  if (p.log2_sum) p.log2_sum += place.segment * p.batch * p.heads * p.queries;
-  store_rows(p, warp, place.head, place.warp_first);
+  warp.end_span(true);
 }
 
 constexpr int kMergeThreads = 128;
@@ -110,6 +153,7 @@ __global__ void __launch_bounds__(kMergeThreads)
 template <class Format, int kWidth>
 void attend(Cuda& cuda, const AttentionForward<float>& p) {
   using Sizes = ForwardSizes<Format, kWidth>;
+  static_assert(Sizes::shared_bytes(Sizes::kWarps) <= kMostShared);
   const int warps = block_warps(p.queries, 16 * Sizes::kTiles, Sizes::kWarps);
   const std::int64_t heads = p.batch * p.heads, blocks = heads * divide_up(p.queries, warps * 16 * Sizes::kTiles);
   const std::int64_t segments = count_segments(cuda, blocks, warps, p.keys), rows = heads * p.queries;
@@ -131,7 +175,7 @@ void attend(Cuda& cuda, const AttentionForward<float>& p) {
 }  // namespace
 
 bool attention_forward_on_tensor_cores(Cuda& cuda, const AttentionForward<float>& p) {
-  if (!suits_tensor_cores(cuda, p)) return false;
+  if (!suits_tensor_cores(p)) return false;
   with_format_and_width(p.width, [&]<class Format, int kWidth>() { attend<Format, kWidth>(cuda, p); });
   return true;
 }

@@ -10,8 +10,7 @@ namespace {
 
 /// The state of a warp's queries of one head. A lane holds parts of rows `lane / 4` and `lane / 4 + 8` of each tile.
 /// `Sizes` has kTiles, of 16 queries; kKeys, those of a tile, and kChunk, those at a time; kInRegisters, where queries
-/// are; kOfProduct: they are a product made by `to_left`; and kFromZero: sums over the keys at a time begin anew. Then
-/// the sum over many keys is rounded less often, and rounded to the nearest, which tensor cores do not.
+/// are; and kOfProduct: they are a product made by `to_left`.
 template <class Format, int kHeadWidth, class Sizes>
 struct WarpQueries {
   using Element = typename Format::Element;
@@ -104,14 +103,14 @@ struct WarpQueries {
       largest = fmaxf(largest, __shfl_xor_sync(kAllLanes, largest, 1));
       largest = fmaxf(largest, __shfl_xor_sync(kAllLanes, largest, 2));
       const float shift = largest == -infinity<float>() ? 0 : largest;
-      factor[m][h] = fast_exp2(top[m][h] - shift);
+      factor[m][h] = power_of_two<Format>(top[m][h] - shift);
       same = same && top[m][h] == largest;
       top[m][h] = largest;
       float sum[2] = {};
 #pragma unroll
       for (int j = 0; j < kChunk / 4; ++j) {
         float& score = scores[m][j / 2][2 * h + j % 2];
-        score = fast_exp2(score - shift);
+        score = power_of_two<Format>(score - shift);
         sum[j % 2] += score;
       }
       total[m][h] = total[m][h] * factor[m][h] + (sum[0] + sum[1]);
@@ -124,8 +123,6 @@ struct WarpQueries {
   }
 
   __device__ void add_values(const Element* values, const float (&weights)[kTiles][kChunk / 8][4], bool odd) {
-    float from_zero[kTiles][kWidth / 8][4] = {};
-    auto& sums = Sizes::kFromZero ? from_zero : out;
 #pragma unroll
     for (int k = 0; k < kChunk / 16; ++k) {
       Left<Format> a[kTiles];
@@ -141,15 +138,11 @@ struct WarpQueries {
         }
 #pragma unroll
         for (int m = 0; m < kTiles; ++m) {
-          multiply_add(sums[m][2 * n], a[m], b[0]);
-          multiply_add(sums[m][2 * n + 1], a[m], b[1]);
+          multiply_add(out[m][2 * n], a[m], b[0]);
+          multiply_add(out[m][2 * n + 1], a[m], b[1]);
         }
       }
     }
-    if (!Sizes::kFromZero) return;
-#pragma unroll
-    for (int i = 0; i < kTiles * kWidth / 2; ++i)
-      out[i / (kWidth / 2)][i / 4 % (kWidth / 8)][i % 4] += from_zero[i / (kWidth / 2)][i / 4 % (kWidth / 8)][i % 4];
   }
 
   /// A non-finite value stays non-finite whatever its weight is: rows that see it get it as it is.

@@ -3,6 +3,8 @@
 // Shared by the kernels of attention on tensor cores: tiles of rounded rows in shared memory, and the visibility of
 // keys. Included by kernel sources only.
 
+#include <type_traits>
+
 #include "npzoo/engine/cuda/launch.h"
 #include "npzoo/engine/cuda/tensor_core.h"
 #include "npzoo/engine/precision.h"
@@ -25,11 +27,18 @@ constexpr int kMostWarps = 8;
 constexpr int kResidentWarps = 16;   // of a multiprocessor, by the registers that the kernels take
 constexpr int kSegmentPoints = 512;  // a segment of fewer is not worth the sum over segments
 
+constexpr std::size_t kMostShared = 99 * 1024;  // bytes that a block has on consumer cards
+/// A sum over many points is taken in two levels in float32: so many points are
+/// summed in registers, and their sum is added to that of the points before, in memory.
+constexpr int kSpanPoints = 2048;
+
+/// Whether sums of these products are to be as exact as those of float32.
+template <class Format>
+constexpr bool kExact = std::is_same_v<Format, Tf32Pairs>;
+
 /// Whether these kernels are made for the problem.
-inline bool suits_tensor_cores(const Cuda& cuda, const AttentionForward<float>& p) {
-  constexpr int kNarrow = 32, kWideTiles = 140 * 1024;  // bytes of shared memory that wider rows may take
-  if (p.width > kNarrow && cuda.shared_bytes < kWideTiles) return false;
-  return matmul_precision() != Precision::float32 && p.score == AttentionScore::dot_product &&
+inline bool suits_tensor_cores(const AttentionForward<float>& p) {
+  return p.score == AttentionScore::dot_product && p.biases.count == 0 && p.scan_chunk == 0 &&
          p.width == p.value_width && p.width % 8 == 0 && p.width >= 8 && p.width <= 128 && p.queries < kMostPoints &&
          p.keys < kMostPoints && p.heads * p.width < kMostPoints;
 }
@@ -43,8 +52,11 @@ void with_format_and_width(std::int64_t width, F f) {
     if (width <= 64) return f.template operator()<Format, 64>();
     f.template operator()<Format, 128>();
   };
-  matmul_precision() == Precision::tf32 ? with_width.template operator()<Tf32>()
-                                        : with_width.template operator()<Bf16>();
+  switch (matmul_precision()) {
+    case Precision::float32: return with_width.template operator()<Tf32Pairs>();
+    case Precision::tf32: return with_width.template operator()<Tf32>();
+    case Precision::bf16: return with_width.template operator()<Bf16>();
+  }
 }
 
 /// Warps of a block that share out `points` rows, `warp_rows` each.
@@ -76,6 +88,13 @@ __device__ inline float fast_exp2(float x) {
 #else
   return exponential2(x);
 #endif
+}
+
+/// 2^x as exact as the products of a format.
+template <class Format>
+__device__ float power_of_two(float x) {
+  if constexpr (kExact<Format>) return exponential2(x);
+  return fast_exp2(x);
 }
 
 /// Keys that the rows of a range see at least and at most.
@@ -271,7 +290,7 @@ __device__ __forceinline__ void for_key_tiles(const AttentionForward<float>& p, 
   }
 }
 
-inline bool aligned_to_16(const void* x) { return reinterpret_cast<std::uintptr_t>(x) % 16 == 0; }
+__host__ __device__ inline bool aligned_to_16(const void* x) { return reinterpret_cast<std::uintptr_t>(x) % 16 == 0; }
 
 }  // namespace
 

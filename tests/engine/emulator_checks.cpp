@@ -220,7 +220,7 @@ TEST_CASE("emulator: devices with less shared memory take smaller tiles, or say 
       if (precision == Precision::float32) CHECK_NOTHROW(run_large_tiles(DType::float64));
     }
   const SharedLimit limit(60 << 10);
-  const std::string message = error_of([] { run_large_tiles(DType::float64); });
+  const std::string message = error_of([] { run_large_tiles(DType::float32); });
   CHECK(message.starts_with("[emulator] kernel attention_forward: "));
   CHECK(message.ends_with(" bytes of shared memory found, expected at most 61440, the limit of this device"));
 }
