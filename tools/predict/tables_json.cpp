@@ -50,11 +50,10 @@ JsonValue to_json(const std::vector<NamedValue>& values) {
 /// Whether columns helped each other: shares of methods for each kind of gap, and the gain of each column.
 JsonValue to_json(const ColumnHelp& help) {
   JsonValue json = JsonValue::object({{"together", help.together()}, {"text", help.text()}});
-  const std::vector<std::string> methods = help.methods();
   JsonValue gaps = JsonValue::object(), columns = JsonValue::object();
   for (const GapShares& gap : help.gaps) {
     JsonValue shares = JsonValue::object();
-    for (std::size_t k = 0; k < gap.methods.shares.size(); ++k) shares.set(methods[k], gap.methods.shares[k]);
+    for (std::size_t k = 0; k < gap.methods.shares.size(); ++k) shares.set(help.methods[k], gap.methods.shares[k]);
     gaps.set(help.name_of(gap),
              JsonValue::object({{"together", gap.together}, {"hidden", gap.hidden}, {"shares", shares}}));
   }

@@ -129,6 +129,14 @@ std::vector<std::string> CellLayout::names() const {
   return names;
 }
 
+std::vector<double> CellLayout::times() const {
+  if (data_.dim_x - data_.covariates != 1) return {};
+  std::vector<double> times(rows_);
+  for (std::size_t i = 0; i < at_.size(); ++i)
+    if (at_[i] != kNoRow) times[i / groups_] = data_.x[static_cast<std::size_t>(at_[i] * data_.dim_x)];
+  return times;
+}
+
 CellTable CellLayout::cells() const {
   CellTable cells(rows_, columns());
   for (std::size_t row = 0; row < rows_; ++row)

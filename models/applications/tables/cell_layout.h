@@ -39,6 +39,8 @@ class CellLayout {
   /// The number of the value of a column.
   std::size_t value_of(std::size_t column) const { return columns_[column].source; }
 
+  /// The input of each row, ascending, if it is the only one beside covariates; else empty.
+  std::vector<double> times() const;
   /// The cells of values and helpers.
   CellTable cells() const;
   /// Value columns of the data with these cells instead. Copies have none: they would count as more measurements.

@@ -25,16 +25,12 @@ std::vector<std::string> distinct(std::span<const std::string> names) {
   return found;
 }
 
-bool ColumnHelp::together() const { return std::ranges::any_of(gaps, &GapShares::together); }
+bool ColumnHelp::together() const { return ColumnsAnswer{.figures = {}, .gaps = gaps}.together(); }
 
 std::string ColumnHelp::name_of(const GapShares& gap) const {
   if (!with_inputs) return "gaps";
+  if (gap.kind == GapKind::whole_row) return "whole rows";
   return gap.kind == GapKind::long_gap ? "long gaps" : "short gaps";
-}
-
-std::vector<std::string> ColumnHelp::methods() const {
-  if (with_inputs) return {std::begin(kMethodsWithTime), std::end(kMethodsWithTime)};
-  return {std::begin(kMethodsOfRows), std::end(kMethodsOfRows)};
 }
 
 std::string ColumnHelp::what() const { return of_groups ? "groups" : "columns"; }

@@ -13,12 +13,13 @@ namespace npzoo {
 struct ColumnHelp {
   std::vector<std::string> names{};  // of the values, then of the helpers; words of one column have one name
   std::size_t values = 0;
-  bool with_inputs = true;            // else rows have no input
-  bool of_groups = false;             // each group has columns of its own
-  std::vector<GapShares> gaps{};      // of each kind of gap with missing cells
-  std::vector<ColumnGain> columns{};  // of each name
-  std::string apart{};                // why columns were not tried together; empty: they were
-  bool by_options = false;            // this is because values are used as they are
+  bool with_inputs = true;             // else rows have no input
+  bool of_groups = false;              // each group has columns of its own
+  std::vector<std::string> methods{};  // that share the gaps, in the order of the shares
+  std::vector<GapShares> gaps{};       // of each kind of gap with missing cells
+  std::vector<ColumnGain> columns{};   // of each name
+  std::string apart{};                 // why columns were not tried together; empty: they were
+  bool by_options = false;             // this is because values are used as they are
 
   bool together() const;
   /// "columns" or "groups".
@@ -35,8 +36,6 @@ struct ColumnHelp {
   std::vector<std::pair<std::string, double>> sources(std::size_t column) const;
   /// The gain of each column and the column it learns most from, of the first twelve.
   std::string gain_of_each() const;
-  /// Names of the methods that share the gaps, in the order of the shares.
-  std::vector<std::string> methods() const;
 };
 
 /// Each name once: the words of a column have its name.

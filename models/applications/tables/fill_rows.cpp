@@ -128,6 +128,7 @@ FillResult fill_rows_alone(const FillData& d, const FillOptions& options) {
       result.warnings.push_back({"times in names", wide + "; here no column comes before another"});
     help.values = d.values.size();
     help.with_inputs = false;
+    help.methods = std::move(answer.methods);
     help.gaps = std::move(answer.gaps);
     help.columns = std::move(answer.columns);
     for (std::size_t row = 0; row < cells.rows; ++row) {

@@ -38,15 +38,18 @@ std::string why_apart(const FillData& d, const CellTable& cells) {
                           : fmt::format("groups have values at fewer than {} common places", kFewest);
 }
 
-/// Whether a missing value is in a row with a known cell.
+/// Whether a missing value is in a row with a known cell, or in one between two of them.
 bool any_to_help(const CellLayout& layout, const CellTable& cells) {
+  bool began = false, empty_before = false;  // rows with a known cell, and a row without one after them
   for (std::size_t row = 0; row < cells.rows; ++row) {
     bool known = false, asked = false;
     for (std::size_t c = 0; c < cells.columns; ++c) {
       known = known || cells.known(row, c);
       asked = asked || (c < layout.values() && !cells.known(row, c) && layout.data_row(row, c) != CellLayout::kNoRow);
     }
-    if (known && asked) return true;
+    if (known && (asked || empty_before)) return true;
+    began = began || known;
+    empty_before = empty_before || (began && asked);
   }
   return false;
 }
@@ -189,11 +192,12 @@ void help_columns(const CompleteData& c, const FillOptions& options, const FillA
     return layout.figures(alone(shown, quiet), some);
   };
   const CellFigures first = layout.figures(scale.active() ? alone(d, whole) : result, cells);
-  const ColumnsAnswer answer = fill_columns(cells, first, predict, d.dim_x - d.covariates == 1);
+  const ColumnsAnswer answer = fill_columns(cells, first, predict, layout.times());
+  help.methods = answer.methods;
   help.gaps = answer.gaps;
   help.columns = answer.columns;
   result.report.help = std::move(help);
-  if (!answer.together()) return;
+  if (std::ranges::count(answer.changed, true) == 0) return;
   change_columns(c, answer, layout, result);
   forget_changed_ends(answer, layout, result);
   correlate_samples(answer, cells, layout, options.seed.value_or(0), result);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,7 @@ using PredictAlone = std::function<CellFigures(const CellTable& cells)>;
 /// How missing cells of a kind of gap are predicted.
 struct GapShares {
   GapKind kind = GapKind::none;
-  MethodShares methods{};   // by kMethodsWithTime or kMethodsOfRows
+  MethodShares methods{};   // in the order of ColumnsAnswer::methods
   bool together = false;    // else by each column alone
   std::int64_t hidden = 0;  // cells that decided
 };
@@ -35,6 +36,7 @@ struct ColumnGain {
 struct ColumnsAnswer {
   CellFigures figures;          // of missing cells, in the units of the table
   std::vector<bool> changed{};  // cells whose figures are not those of their column alone
+  std::vector<std::string> methods{};
   std::vector<GapShares> gaps{};
   std::vector<ColumnGain> columns{};
   std::optional<ColumnGaussian> gaussian{};  // of the standardised columns, for the correlations of samples
@@ -44,15 +46,12 @@ struct ColumnsAnswer {
   double gain() const;
 };
 
-inline constexpr const char* kMethodsWithTime[] = {"columns and inputs", "the same on normal scores",
-                                                   "inputs on what columns leave", "inputs alone"};
-inline constexpr const char* kMethodsOfRows[] = {"columns", "columns on normal scores", "mixture",
-                                                 "mixture on normal scores"};
-
-/// Predicts missing cells from `alone`, the prediction by each column's own model, and from the other columns.
-/// `ordered`: rows follow each other in time. Weighs the methods on hidden cells, apart for each kind of gap. A kind
-/// whose hidden cells gain nothing keeps `alone`, to the bit, and so do rows without a known cell.
-ColumnsAnswer fill_columns(const CellTable& table, const CellFigures& alone, const PredictAlone& predict, bool ordered);
+/// Predicts missing cells from `alone`, each column's own prediction, and from the other columns. `times` ascend and are
+/// those of the rows; empty: rows have no order. Weighs the methods on hidden cells, apart for each kind of gap. A kind
+/// whose hidden cells gain nothing keeps `alone`, to the bit. Rows without a known cell, between others, come half from
+/// principal components of the rows, unless hidden rows are worse.
+ColumnsAnswer fill_columns(const CellTable& table, const CellFigures& alone, const PredictAlone& predict,
+                           std::span<const double> times);
 
 /// Predicts missing cells of rows without an input from their other cells. Fitted to a table once, it predicts any
 /// rows, each by itself.
@@ -69,6 +68,8 @@ class RowModel {
 
   /// How missing cells of rows with a known cell are predicted.
   const GapShares& shares() const { return shares_; }
+  /// Names of the methods that share the cells.
+  std::vector<std::string> methods() const;
   /// The gain of each column on hidden cells.
   const std::vector<ColumnGain>& gains() const { return gains_; }
   /// The Gaussian of the standardised columns.
