@@ -148,6 +148,29 @@ TEST_CASE("row process: components are those of slow and fast sums of columns") 
   CHECK_FALSE(rows_can_be_followed(100'000, 20));
 }
 
+TEST_CASE("row process: principal components do not depend on the order of the columns") {
+  const std::vector<double> a = forgetful(60, 5, 0.2, 1), b = forgetful(60, 5, 0.2, 2);
+  CellTable table(60, 2), turned(60, 2);
+  for (std::size_t i = 1; i < 60; ++i) {  // the first row is missing
+    table(i, 0) = turned(i, 1) = a[i];
+    table(i, 1) = turned(i, 0) = a[i] + b[i] * b[i];
+  }
+  const CellFigures none(60, 2);
+  const PrincipalComponents one = principal_components({{0.1, 0.2}, {1, 0.6, 0.6, 1}}, table, none),
+                            other = principal_components({{0.2, 0.1}, {1, 0.6, 0.6, 1}}, turned, none);
+  CHECK(std::isnan(one.values(0, 0)));
+  for (std::size_t i = 1; i < 60; ++i)
+    for (std::size_t k = 0; k < 2; ++k) CHECK(one.values(i, k) == doctest::Approx(other.values(i, k)));
+  CellFigures figures(60, 2);
+  figures.mean = one.values;
+  figures.std = CellTable(60, 2, 1);
+  const CellFigures back = one.to_columns(figures);
+  for (std::size_t c = 0; c < 2; ++c) {
+    CHECK(back.mean(7, c) == doctest::Approx(table(7, c)));
+    CHECK(back.std(7, c) == doctest::Approx(1));
+  }
+}
+
 TEST_CASE("row process: whole rows come half from components, unless these are worse, and ends stay") {
   const std::vector<double> slow = forgetful(150, 15, 0, 11);
   CellTable truth(150, 3);

@@ -87,6 +87,20 @@ def complete_columns_help_and_are_named():
 
 
 @case
+def whole_rows_come_half_from_components_of_the_rows():
+    rows = [line if i == 0 or i % 30 < 24 else line.split(",")[0] + ",,," for i, line in enumerate(stations(240, holes=False).splitlines())]
+    whole = [i - 1 for i in range(240) if i % 30 >= 24]
+    out, told = predict("\n".join(rows) + "\n", "--header")
+    line = next((line for line in out.read_text().splitlines() if "principal components" in line), "")
+    expect(line == "# rows without a value come half from principal components of the rows", out.read_text()[:800])
+    half, half_error = table(out)[1][whole[5]], error(out, "north", 0, whole)
+    apart, _ = predict("\n".join(rows) + "\n", "--columns-apart")
+    expect("principal" not in apart.read_text(), "columns stay apart")
+    expect(half != table(apart)[1][whole[5]], "rows without a value changed")
+    expect(half_error < 1.1 * error(apart, "north", 0, whole), (half_error, error(apart, "north", 0, whole)))
+
+
+@case
 def header_and_json_give_the_shares():
     out, _ = predict(stations(), "--header")
     line = [line for line in out.read_text().splitlines() if line.startswith("# columns help each other: on hidden values the CRPS is")]

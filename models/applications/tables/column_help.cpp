@@ -69,14 +69,18 @@ std::string ColumnHelp::gain_of_each() const {
 
 std::string ColumnHelp::text() const {
   if (!apart.empty()) return what() + " are predicted apart: " + apart;
-  if (!together()) return what() + " are predicted apart: together they predict hidden values no better";
+  const bool whole_rows = std::ranges::count(gaps, GapKind::whole_row, &GapShares::kind) > 0;
+  const std::string of_whole_rows = "rows without a value come half from principal components of the rows";
+  if (whole_rows && gaps.size() == 1) return of_whole_rows;
+  const std::string end = whole_rows ? "; " + of_whole_rows : "";
+  if (!together()) return what() + " are predicted apart: together they predict hidden values no better" + end;
   std::string line = fmt::format("{} help each other: on hidden values the CRPS is {} less than {}", what(),
                                  percent(gain_of(columns)), with_inputs ? "apart" : "by mean and deviation");
   if (const std::string each = gain_of_each(); !each.empty()) line += ": " + each;
   if (names.size() > values && !of_groups) line += "; also used: " + helpers();
   for (const GapShares& gap : gaps)
     if (!gap.together) line += fmt::format("; {} are predicted apart", name_of(gap));
-  return line;
+  return line + end;
 }
 
 std::string ColumnHelp::summary() const {

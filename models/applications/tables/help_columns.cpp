@@ -38,8 +38,9 @@ std::string why_apart(const FillData& d, const CellTable& cells) {
                           : fmt::format("groups have values at fewer than {} common places", kFewest);
 }
 
-/// Whether a missing value is in a row with a known cell, or in one between two of them.
+/// Whether a missing value is in a row with a known cell or, in time, in one between two of them.
 bool any_to_help(const CellLayout& layout, const CellTable& cells) {
+  const bool in_time = !layout.times().empty();
   bool began = false, empty_before = false;  // rows with a known cell, and a row without one after them
   for (std::size_t row = 0; row < cells.rows; ++row) {
     bool known = false, asked = false;
@@ -49,7 +50,7 @@ bool any_to_help(const CellLayout& layout, const CellTable& cells) {
     }
     if (known && (asked || empty_before)) return true;
     began = began || known;
-    empty_before = empty_before || (began && asked);
+    empty_before = empty_before || (in_time && began && asked);
   }
   return false;
 }
@@ -193,6 +194,7 @@ void help_columns(const CompleteData& c, const FillOptions& options, const FillA
   };
   const CellFigures first = layout.figures(scale.active() ? alone(d, whole) : result, cells);
   const ColumnsAnswer answer = fill_columns(cells, first, predict, layout.times());
+  if (answer.gaps.empty()) return;
   help.methods = answer.methods;
   help.gaps = answer.gaps;
   help.columns = answer.columns;

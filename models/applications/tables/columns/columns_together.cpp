@@ -82,8 +82,10 @@ ColumnCandidates with_inputs(const ColumnQuestion& q, const CellTable& x, CellFi
     all.methods.push_back(add_remainder(left, x, predict(left.remainder), alone));
     all.methods.push_back(alone);
   }
-  if (q.whole_rows)
-    all.components = from_principal_components(linear, predict(principal_components(linear, x, all.methods[0])));
+  if (q.whole_rows) {
+    const PrincipalComponents components = principal_components(linear, x, all.methods[0]);
+    all.components = components.to_columns(predict(components.values));
+  }
   all.alone = std::move(alone);
   return all;
 }

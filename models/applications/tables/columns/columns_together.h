@@ -46,10 +46,10 @@ struct ColumnsAnswer {
   double gain() const;
 };
 
-/// Predicts missing cells from `alone`, each column's own prediction, and from the other columns. `times` ascend and are
-/// those of the rows; empty: rows have no order. Weighs the methods on hidden cells, apart for each kind of gap. A kind
-/// whose hidden cells gain nothing keeps `alone`, to the bit. Rows without a known cell, between others, come half from
-/// principal components of the rows, unless hidden rows are worse.
+/// Predicts missing cells from `alone`, each column's own prediction, and from the other columns. `times` ascend and
+/// are those of the rows; empty: rows have no order. Weighs the methods on hidden cells, apart for each kind of gap. A
+/// kind whose hidden cells gain nothing keeps `alone`, to the bit. Rows without a known cell, between others, come half
+/// from principal components of the rows, unless hidden rows are worse.
 ColumnsAnswer fill_columns(const CellTable& table, const CellFigures& alone, const PredictAlone& predict,
                            std::span<const double> times);
 

@@ -249,25 +249,35 @@ bool rows_can_be_followed(std::size_t rows, std::size_t columns) {
   return columns <= kMostColumns && rows * columns * columns * columns <= kMost;
 }
 
-CellTable principal_components(const ColumnGaussian& gaussian, const CellTable& table, const CellFigures& completed) {
+PrincipalComponents principal_components(const ColumnGaussian& gaussian, const CellTable& table,
+                                         const CellFigures& completed) {
   const PrincipalAxes axes(gaussian);
-  const MatrixXd values = axes.components(deviations_of(gaussian, table, completed));
-  CellTable components(table.rows, table.columns);
-  Eigen::Map<RowMajor>(components.cells.data(), values.rows(), values.cols()) = values;
-  return components;
+  MatrixXd values = axes.components(deviations_of(gaussian, table, completed));
+  MatrixXd loadings = axes.loadings();
+  for (Index k = 0; k < values.cols(); ++k) {
+    double cubes = 0;
+    for (const double value : values.col(k))
+      if (!std::isnan(value)) cubes += value * value * value;
+    if (cubes >= 0) continue;
+    values.col(k) *= -1;
+    loadings.col(k) *= -1;
+  }
+  PrincipalComponents found{gaussian.mean, std::vector<double>(table.columns * table.columns),
+                            CellTable(table.rows, table.columns)};
+  Eigen::Map<RowMajor>(found.loadings.data(), loadings.rows(), loadings.cols()) = loadings;
+  Eigen::Map<RowMajor>(found.values.cells.data(), values.rows(), values.cols()) = values;
+  return found;
 }
 
-CellFigures from_principal_components(const ColumnGaussian& gaussian, const CellFigures& components) {
-  const auto rows = static_cast<Index>(components.mean.rows), columns = static_cast<Index>(components.mean.columns);
-  const MatrixXd loadings = PrincipalAxes(gaussian).loadings();
-  CellFigures figures(components.mean.rows, components.mean.columns);
-  Eigen::Map<RowMajor> mean(figures.mean.cells.data(), rows, columns), std(figures.std.cells.data(), rows, columns);
-  mean = Eigen::Map<const RowMajor>(components.mean.cells.data(), rows, columns) * loadings.transpose();
-  mean.rowwise() += Eigen::Map<const Eigen::RowVectorXd>(gaussian.mean.data(), columns);
-  const RowMajor variance =
-      Eigen::Map<const RowMajor>(components.std.cells.data(), rows, columns).array().square().matrix() *
-      loadings.array().square().matrix().transpose();
-  std = variance.cwiseSqrt();
+CellFigures PrincipalComponents::to_columns(const CellFigures& components) const {
+  const auto rows = static_cast<Index>(values.rows), columns = static_cast<Index>(values.columns);
+  const Eigen::Map<const RowMajor> to(loadings.data(), columns, columns);
+  CellFigures figures(values.rows, values.columns);
+  Eigen::Map<RowMajor> means(figures.mean.cells.data(), rows, columns), std(figures.std.cells.data(), rows, columns);
+  means = Eigen::Map<const RowMajor>(components.mean.cells.data(), rows, columns) * to.transpose();
+  means.rowwise() += Eigen::Map<const Eigen::RowVectorXd>(mean.data(), columns);
+  const RowMajor squares = Eigen::Map<const RowMajor>(components.std.cells.data(), rows, columns).cwiseAbs2();
+  std = (squares * to.cwiseAbs2().transpose()).cwiseSqrt();
   return figures;
 }
 

@@ -28,10 +28,17 @@ RowProcess fit_row_process(const ColumnGaussian& gaussian, const CellTable& tabl
 /// Predicts missing cells from all known cells of all rows, by a Kalman filter and smoother.
 CellFigures predict_from_rows(const RowProcess& process, const CellTable& table, std::span<const double> times);
 
-/// Principal components of variance 1 of rows: known cells, with `completed` for missing ones. NaN in rows without a
-/// known cell.
-CellTable principal_components(const ColumnGaussian& gaussian, const CellTable& table, const CellFigures& completed);
-/// Returns predictions of the components as predictions of the columns.
-CellFigures from_principal_components(const ColumnGaussian& gaussian, const CellFigures& components);
+/// Principal components of variance 1 of rows, with a positive skewness: predictions may depend on the sign.
+struct PrincipalComponents {
+  std::vector<double> mean;      // (D)
+  std::vector<double> loadings;  // (D, D): what a component adds to each column
+  CellTable values;              // NaN in rows without a known cell
+
+  /// Returns predictions of the components as predictions of the columns.
+  CellFigures to_columns(const CellFigures& components) const;
+};
+/// The components of known cells, with `completed` for missing ones.
+PrincipalComponents principal_components(const ColumnGaussian& gaussian, const CellTable& table,
+                                         const CellFigures& completed);
 
 }  // namespace npzoo
