@@ -146,6 +146,8 @@ TEST_CASE("row process: components are those of slow and fast sums of columns") 
   CHECK(rows_can_be_followed(365, 12));
   CHECK_FALSE(rows_can_be_followed(365, 41));
   CHECK_FALSE(rows_can_be_followed(100'000, 20));
+  CHECK(rows_can_be_followed(250'000, 2));
+  CHECK_FALSE(rows_can_be_followed(250'001, 2));
 }
 
 TEST_CASE("row process: principal components do not depend on the order of the columns") {

@@ -245,8 +245,10 @@ class Smoother {
 }  // namespace
 
 bool rows_can_be_followed(std::size_t rows, std::size_t columns) {
-  constexpr std::size_t kMostColumns = 40, kMost = 30'000'000;
-  return columns <= kMostColumns && rows * columns * columns * columns <= kMost;
+  constexpr std::size_t kMostColumns = 40, kMostCovariances = 1'000'000, kMostProducts = 30'000'000;
+  if (columns > kMostColumns) return false;
+  const std::size_t square = columns * columns;
+  return rows <= kMostCovariances / square && rows <= kMostProducts / (square * columns);
 }
 
 PrincipalComponents principal_components(const ColumnGaussian& gaussian, const CellTable& table,
