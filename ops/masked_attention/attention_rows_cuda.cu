@@ -68,9 +68,10 @@ __device__ PointLoad<T>& load(const HeadPoints<const T>& from, std::int64_t firs
   return to;
 }
 
-/// Returns Σ own · point for the lane's point, or Σ |own − point|.
+/// Returns Σ own · point for the lane's point, each times its factor first, or Σ |own − point|.
 template <class T>
-__device__ T product(const T* own, const HeadPoints<const T>& points, std::int64_t first, int count, bool distance) {
+__device__ T product(const T* own, const HeadPoints<const T>& points, std::int64_t first, int count,
+                     bool distance = false, T own_factor = 1, T point_factor = 1) {
   T sum = 0;
   for (int channel = 0; channel < points.width; channel += kWarp) {
     const PointLoad<T>& x = load(points, first, count, channel, own);
@@ -79,17 +80,19 @@ __device__ T product(const T* own, const HeadPoints<const T>& points, std::int64
     if (distance)
       for (int c = 0; c < channels; ++c) sum += absolute(of_point[c] - of_own[c]);
     else
-      for (int c = 0; c < channels; ++c) sum += of_own[c] * of_point[c];
+      for (int c = 0; c < channels; ++c) sum += (of_own[c] * own_factor) * (of_point[c] * point_factor);
   }
   return sum;
 }
 
-/// The score of the warp's row and the lane's point, in units of log 2, without biases.
+/// The score of the warp's row and the lane's point, in units of log 2, without biases. Queries are multiplied with the
+/// scale, as on the CPU: large scores then have the same roundings.
 template <class T>
 __device__ T score_of(const AttentionForward<T>& p, const T* own, const HeadPoints<const T>& points, std::int64_t first,
-                      int count) {
-  const bool laplace = p.score == AttentionScore::laplace;
-  return static_cast<T>((laplace ? -p.scale : p.scale) * kLog2E) * product(own, points, first, count, laplace);
+                      int count, bool own_query) {
+  const auto factor = static_cast<T>(p.scale * kLog2E);
+  if (p.score == AttentionScore::laplace) return -factor * product(own, points, first, count, true);
+  return product(own, points, first, count, false, own_query ? factor : T(1), own_query ? T(1) : factor);
 }
 
 /// Sums of those channels of a row that a block of the grid's second axis computes.
@@ -168,7 +171,7 @@ __global__ void __launch_bounds__(kMostRowWarps* kWarp) attend_row(AttentionForw
   for (std::int64_t first = 0, step = 0; first < visible.of_block; first += step) {
     step = min(std::int64_t{kWarp}, min(visible.of_block, (first / chunk + 1) * chunk) - first);
     const int count = static_cast<int>(step), seen = visible_here(visible.of_row, first, count);
-    T score = score_of(p, q, keys, first, count);
+    T score = score_of(p, q, keys, first, count, true);
     if (p.biases.count > 0 && lane_id() < seen)
       score += static_cast<T>(kLog2E) * bias_of(p, row.unit, row.point, first + lane_id());
     if (lane_id() >= seen) score = -infinity<T>();
@@ -237,7 +240,7 @@ __global__ void __launch_bounds__(kMostRowWarps* kWarp)
   ChannelSums<T> d_q;
   for (std::int64_t first = 0; first < visible.of_block; first += kWarp) {
     const int count = visible_here(visible.of_block, first, kWarp), seen = visible_here(visible.of_row, first, count);
-    const T score = score_of(p, q, keys, first, count), d_weight = product(d_out, values, first, count, false);
+    const T score = score_of(p, q, keys, first, count, true), d_weight = product(d_out, values, first, count);
     ScoredPair<T> pair;
     if (lane_id() < seen) pair = ScoredPair<T>(p, row.unit, row.point, first + lane_id(), score, d_weight, mean);
     if (slopes) add_bias_slopes(p, row.unit, row.point, first + lane_id(), pair.d_score, slopes);
@@ -268,7 +271,7 @@ __global__ void __launch_bounds__(kMostRowWarps* kWarp) row_key_gradient(Attenti
     const std::int64_t visible = lane_id() < count ? p.mask.visible(row.unit / p.heads, query, p.keys) : 0;
     if (warp_max(visible) <= row.block_first) continue;  // in all warps of the block
     const bool sees = row.exists && visible > row.point;
-    const T score = score_of(p, k, queries, first, count), d_weight = product(v, d_outs, first, count, false);
+    const T score = score_of(p, k, queries, first, count, false), d_weight = product(v, d_outs, first, count);
     ScoredPair<T> pair;
     if (sees) pair = ScoredPair<T>(p, row.unit, query, row.point, score, d_weight, means[row.unit * p.queries + query]);
     const unsigned met = __ballot_sync(kAllLanes, sees);
