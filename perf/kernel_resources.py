@@ -11,6 +11,7 @@ versions of nvcc and are not compared.
 """
 
 import argparse
+import concurrent.futures
 import os
 import pathlib
 import re
@@ -85,7 +86,9 @@ def main():
         print("skipped: nvcc is not installed")
         return 77
     sources = options.sources or LISTED
-    found = {source: resources(options.nvcc, source, options.arch, options.build) for source in sources}
+    with concurrent.futures.ThreadPoolExecutor(max_workers=2) as compilers:
+        compiled = compilers.map(lambda source: resources(options.nvcc, source, options.arch, options.build), sources)
+        found = dict(zip(sources, compiled))
     if options.check:
         expected = listed_spills()
         worse = [f"{name}: {spilled} bytes spilled found, expected {expected.get(name, 'a line in ' + LIST.name)}"
