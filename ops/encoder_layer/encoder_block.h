@@ -18,7 +18,7 @@ struct EncoderSizes {
   using Format = ElementFormat;
   static constexpr int kHeadWidth = kHead, kHeads = kEncoderWidth / kHead;
   static constexpr int kTiles = 1, kKeys = 32, kChunk = kHead == 32 ? 16 : 32;
-  static constexpr bool kInRegisters = true, kOfProduct = true, kFromZero = std::is_same_v<Format, Tf32Pairs>;
+  static constexpr bool kInRegisters = true, kOfProduct = true;
   static constexpr int kHidden = kEncoderWidth;
   static constexpr int kPitch = kEncoderWidth + 8, kHeadPitch = kHead + 8, kHiddenPitch = kPitch;
   static constexpr int kKeyPitch = Tiles<Format, kHead>::kPitch;

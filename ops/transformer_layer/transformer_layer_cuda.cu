@@ -12,7 +12,7 @@ struct LayerSizes {
   static constexpr int kTiles = sizeof(typename Format::Element) == 2 && kWidth == 64 ? 2 : 1;  // of 16 rows, in a warp
   static constexpr bool kFull = sizeof(typename Format::Element) == 4 && kWidth == 128;         // of registers
   static constexpr int kKeys = 64, kChunk = kHeadWidth == 32 || kFull ? 16 : 32;                // see WarpQueries
-  static constexpr bool kInRegisters = true, kOfProduct = true, kFromZero = std::is_same_v<Format, Tf32Pairs>;
+  static constexpr bool kInRegisters = true, kOfProduct = true;
   static constexpr int kHidden = 64;  // columns of the hidden layer in shared memory
   // Elements between rows of matrices in shared memory: those of neighbours are in different banks.
   static constexpr int kPitch = kWidth + 8, kHeadPitch = kHeadWidth + 8, kHiddenPitch = kHidden + 8;
