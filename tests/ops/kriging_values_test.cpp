@@ -4,6 +4,7 @@
 #include <numbers>
 #include <numeric>
 
+#include "npzoo/ops/elementwise/elementwise.h"
 #include "tests/ops/kriging_fixtures.h"
 
 // Kriging of values that are not finite, of equal ones, and of many.
