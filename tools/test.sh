@@ -57,10 +57,11 @@ note() {
   printf '{"name": "%s", "result": "%s"}\n' "$1" "$2" >"${logs[-1]}"
   printf 'test: %s took %d s\n' "$1" "$SECONDS" >&2
 }
-# The pages of the documentation, whose warnings are errors.
-run_site() {
+# The pages of the documentation, whose warnings are errors. One processor makes them, beside the build that follows.
+begin_site() { tools/docs.sh build-all >/dev/null & site=$!; }
+end_site() {
   SECONDS=0
-  if tools/docs.sh build-all >/dev/null; then note site OK; else note site FAIL; status=1; fi
+  if wait "$site"; then note site OK; else note site FAIL; status=1; fi
 }
 # Another processor, by a cross-compiler and an emulator of Debian.
 run_arm() {
@@ -114,10 +115,11 @@ else
   fi
   run build-all -- "${suites[@]/#/--suite=}"
   if [ ${#suites[@]} -eq 0 ]; then
-    run_site
+    begin_site
     # The quick start by the other compiler: g++ builds it in each `tools/test.sh`.
     compiler=clang++
     run build-clang++ "$quick" -Demulator=enabled -- --suite=tour --suite=compilers --suite=emulated
+    end_site
     [ -z "$arm" ] || [ "$(uname -m)" != x86_64 ] || ! grep -qsx 'ID=debian' /etc/os-release || run_arm
     [ -z "$paired" ] || run_paired
   fi
