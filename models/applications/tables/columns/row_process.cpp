@@ -256,7 +256,11 @@ PrincipalComponents principal_components(const ColumnGaussian& gaussian, const C
   const PrincipalAxes axes(gaussian);
   MatrixXd values = axes.components(deviations_of(gaussian, table, completed));
   MatrixXd loadings = axes.loadings();
+  // Smaller shares of the variance are roundings of columns that determine each other.
+  constexpr double kLeast = 1e-9;
+  const double largest = loadings.colwise().squaredNorm().maxCoeff();
   for (Index k = 0; k < values.cols(); ++k) {
+    if (loadings.col(k).squaredNorm() < kLeast * largest) loadings.col(k).setZero();
     double cubes = 0;
     for (const double value : values.col(k))
       if (!std::isnan(value)) cubes += value * value * value;
