@@ -173,6 +173,19 @@ TEST_CASE("row process: principal components do not depend on the order of the c
   }
 }
 
+TEST_CASE("row process: of two columns that determine each other one component counts") {
+  const std::vector<double> values = forgetful(60, 5, 0.2, 1);
+  CellTable table(60, 2);
+  for (std::size_t i = 0; i < 60; ++i) table(i, 0) = table(i, 1) = values[i];
+  constexpr double kCorrelation = 1 - 1e-6;
+  const PrincipalComponents found =
+      principal_components({{0, 0}, {1, kCorrelation, kCorrelation, 1}}, table, CellFigures(60, 2));
+  CellFigures one(60, 2);
+  one.mean = CellTable(60, 2, 1);
+  const CellFigures back = found.to_columns(one);
+  for (std::size_t i = 0; i < 60; ++i) CHECK(back.mean(i, 0) == doctest::Approx(back.mean(i, 1)).epsilon(1e-12));
+}
+
 TEST_CASE("row process: whole rows come half from components, unless these are worse, and ends stay") {
   const std::vector<double> slow = forgetful(150, 15, 0, 11);
   CellTable truth(150, 3);

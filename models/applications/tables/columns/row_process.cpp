@@ -256,14 +256,15 @@ PrincipalComponents principal_components(const ColumnGaussian& gaussian, const C
   const PrincipalAxes axes(gaussian);
   MatrixXd values = axes.components(deviations_of(gaussian, table, completed));
   MatrixXd loadings = axes.loadings();
-  // Smaller shares of the variance are roundings of columns that determine each other.
-  constexpr double kLeast = 1e-9;
-  const double largest = loadings.colwise().squaredNorm().maxCoeff();
   for (Index k = 0; k < values.cols(); ++k) {
-    if (loadings.col(k).squaredNorm() < kLeast * largest) loadings.col(k).setZero();
-    double cubes = 0;
-    for (const double value : values.col(k))
-      if (!std::isnan(value)) cubes += value * value * value;
+    double largest = 0, cubes = 0;
+    for (const double value : values.col(k)) {
+      if (std::isnan(value)) continue;
+      largest = std::max(largest, std::abs(value));
+      cubes += value * value * value;
+    }
+    constexpr double kLeast = 1e-3;  // smaller ones are roundings of columns that determine each other
+    if (largest < kLeast) loadings.col(k).setZero();
     if (cubes >= 0) continue;
     values.col(k) *= -1;
     loadings.col(k) *= -1;
