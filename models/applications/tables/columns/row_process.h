@@ -16,8 +16,8 @@ struct RowProcess {
   std::vector<ComponentKernel> components;
 };
 
-/// Whether a table is small enough for a process: its memory grows with rows · columns² (about 250 MB at most), its time
-/// with rows · columns³.
+/// Whether a table is small enough for a process: its memory grows with rows · columns² (about 250 MB at most), its
+/// time with rows · columns³.
 bool rows_can_be_followed(std::size_t rows, std::size_t columns);
 
 /// Fits a process whose rows have the distribution `gaussian`, with a component for each column. Neither the cells of a
