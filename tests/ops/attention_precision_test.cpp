@@ -52,7 +52,7 @@ void compare(const AttentionSize& s, const PrefixMask& mask, Precision precision
   for (std::size_t i = 0; i < found.size(); ++i) {
     CAPTURE(i);
     const std::vector<double> values = doubles(exact[i]);
-    // Where a row sees one key, gradients are 0: the difference of two numbers near 1, which are of the same rounded
+    // Gradients of a row that sees one key are 0: the difference of two numbers near 1, which are of the same rounded
     // factors.
     double largest = precision == Precision::float32 ? 1 : 1e-3;
     for (const double value : values) largest = std::max(largest, std::abs(value));
