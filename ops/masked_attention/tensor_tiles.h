@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "npzoo/engine/cuda/launch.h"
-#include "npzoo/engine/cuda/tensor_core.h"
+#include "npzoo/engine/cuda/tensor_core_matrices.h"
 #include "npzoo/engine/precision.h"
 #include "npzoo/ops/masked_attention/kernels.h"
 

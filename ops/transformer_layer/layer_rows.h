@@ -3,7 +3,7 @@
 // Rows of a warp in the registers of its lanes, and their products with matrices in shared memory. Included by kernel
 // sources only.
 
-#include "npzoo/engine/cuda/tensor_core.h"
+#include "npzoo/engine/cuda/tensor_core_matrices.h"
 #include "npzoo/ops/transformer_layer/kernels.h"
 
 namespace npzoo {

@@ -6,7 +6,7 @@
 
 namespace npzoo {
 
-/// Results of npzoo/engine/cuda/tensor_core.h for small matrices: see tensor_core_test.cpp.
+/// Results of npzoo/engine/cuda/tensor_core_matrices.h for small matrices: see tensor_core_test.cpp.
 struct TensorCoreProbe {
   enum class Format : std::uint8_t { tf32, bf16, tf32_pairs };
 

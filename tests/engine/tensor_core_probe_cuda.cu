@@ -1,7 +1,7 @@
 #include "tests/engine/tensor_core_probe.h"
 
 #include "npzoo/engine/cuda/launch.h"
-#include "npzoo/engine/cuda/tensor_core.h"
+#include "npzoo/engine/cuda/tensor_core_matrices.h"
 
 namespace npzoo {
 
