@@ -16,6 +16,9 @@
 
 namespace npzoo::emulator {
 
+constinit thread_local Position* fiber_position = nullptr;
+constinit thread_local Position thread_position;
+
 namespace {
 
 constexpr int kLanes = 32, kMostThreads = 1024;
@@ -82,7 +85,30 @@ struct Worker {
 thread_local Worker worker;
 thread_local Worker* own_worker = nullptr;  // is found faster than `worker`, whose first use constructs it
 thread_local Thread* running = nullptr;
-thread_local Position flat;
+
+/// Stacks whose tops lie at different places of a page: at the same one they would share a few lines of the cache.
+class StaggeredStack {
+ public:
+  explicit StaggeredStack(int thread) : offset_(static_cast<std::size_t>(thread % kLanes) * kStep) {}
+
+  boost::context::stack_context allocate() { return moved(stack_.allocate(), -static_cast<std::ptrdiff_t>(offset_)); }
+  void deallocate(boost::context::stack_context& context) {
+    context = moved(context, static_cast<std::ptrdiff_t>(offset_));
+    stack_.deallocate(context);
+  }
+
+ private:
+  static constexpr std::size_t kStep = std::size_t{7} << 6;  // 7 lines
+
+  static boost::context::stack_context moved(boost::context::stack_context context, std::ptrdiff_t bytes) {
+    context.sp = static_cast<std::byte*>(context.sp) + bytes;
+    context.size += static_cast<std::size_t>(bytes);
+    return context;
+  }
+
+  boost::context::fixedsize_stack stack_{kStackBytes};
+  std::size_t offset_;
+};
 
 /// Leaves a fiber, whose rest `left` keeps, and goes on with another one.
 void go_on(boost::context::fiber& left, boost::context::fiber& with) {
@@ -94,7 +120,7 @@ void go_on(boost::context::fiber& left, boost::context::fiber& with) {
 
 void go_on(boost::context::fiber& left, Thread& thread) {
   if (!thread.fiber)
-    thread.fiber = boost::context::fiber(std::allocator_arg, boost::context::fixedsize_stack(kStackBytes),
+    thread.fiber = boost::context::fiber(std::allocator_arg, StaggeredStack(static_cast<int>(thread.position.thread.x)),
                                          [&thread](boost::context::fiber&& none) {
                                            while (true) {
                                              (*thread.kernel)();
@@ -103,6 +129,7 @@ void go_on(boost::context::fiber& left, Thread& thread) {
                                            return std::move(none);
                                          });
   running = &thread;
+  fiber_position = &thread.position;
   go_on(left, thread.fiber);
 }
 
@@ -115,6 +142,7 @@ void Thread::wait(State why) {
   if (next == this) return;
   if (next) return go_on(fiber, *next);
   running = nullptr;
+  fiber_position = nullptr;
   go_on(fiber, w.scheduler);
 }
 
@@ -212,8 +240,6 @@ bool next_backwards() {
 }
 
 }  // namespace
-
-Position& position() { return running ? running->position : flat; }
 
 void* shared_memory() { return worker.shared_begin(); }
 

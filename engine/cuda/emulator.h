@@ -34,7 +34,10 @@ namespace npzoo::emulator {
 struct Position {
   dim3 thread, block, threads, blocks;
 };
-Position& position();
+/// Those of the fiber and of a thread of the CPU that runs none.
+extern constinit thread_local Position* fiber_position;
+extern constinit thread_local Position thread_position;
+inline Position& position() { return fiber_position ? *fiber_position : thread_position; }
 
 void* shared_memory();
 /// Waits for the other threads of the block, or of the warp.
