@@ -10,6 +10,7 @@
 
 #include "npzoo/datasets/tables/column_rules.h"
 #include "npzoo/models/applications/application_call.h"
+#include "npzoo/models/applications/tables/changing_noise.h"
 #include "npzoo/models/applications/tables/complete_data.h"
 #include "npzoo/models/applications/tables/covariate_errors.h"
 #include "npzoo/models/applications/tables/filled_covariates.h"
@@ -104,10 +105,12 @@ FillResult fill_plain(const Method& method, const CompleteData& c, const FillOpt
   TableQuestion question = c.question;
   question.missing_alone = options.missing_alone && !c.data.targets;
   question.ratio = ratio_of_one_unit(c.data.x_names);
-  TransformedValues values = transform_values(options.transform, *run->quiet_series(), question);
-  const auto variances = covariate_variances(*run->quiet_series(), run->range(), c.data, question);
+  const std::unique_ptr<SeriesMethod> trials = run->quiet_series();
+  TransformedValues values = transform_values(options.transform, *trials, question);
+  const auto variances = covariate_variances(*trials, run->range(), c.data, question);
   if (!variances.empty()) question.added_variance = as_columns(variances);
-  TableAnswer answer = predict_table(run->series(), run->range(), c.data.dim_x, question);
+  ChangingNoise followed(run->series(), *trials);
+  TableAnswer answer = predict_table(followed, run->range(), c.data.dim_x, question);
   if (FarPoints& far = answer.tally.far_values; far.points > 0)
     far.furthest = values.transforms[far.column].inverse(far.furthest);
   FillResult result{

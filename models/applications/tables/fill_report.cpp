@@ -61,6 +61,10 @@ std::vector<std::string> FillReport::comments() const {
     lines.push_back(fmt::format("inputs {}stretched {:.1f} : 1 along {:.0f}°{}",
                                 tally.series == 1 ? "" : fmt::format("of {} series ", tally.turned), tally.turn->ratio,
                                 tally.turn->angle, tally.turned > 1 ? " at most" : ""));
+  if (tally.noise_changes > 0)
+    lines.push_back(fmt::format("noise {}changes along {} by a factor of {}{:.2g}: deviations follow it",
+                                tally.series == 1 ? "" : fmt::format("of {} series ", tally.noise_changes),
+                                columns.inputs.front(), tally.noise_changes > 1 ? "up to " : "", tally.noise_ratio));
   if (help) lines.push_back(help->text());
   lines.insert(lines.end(), notes.begin(), notes.end());
   lines.insert(lines.end(), table.begin(), table.end());

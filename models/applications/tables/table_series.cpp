@@ -234,6 +234,8 @@ TableAnswer predict_table(SeriesMethod& method, const TrainingRange& range, std:
       ++tally.turned;
       if (!tally.turn || said.turn->ratio > tally.turn->ratio) tally.turn = said.turn;
     }
+    tally.noise_changes += said.noise_ratio > 1;
+    tally.noise_ratio = std::max(tally.noise_ratio, said.noise_ratio);
     table.put(taken++, said);
     tally.units = std::move(said.units);
   });

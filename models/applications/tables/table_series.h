@@ -54,6 +54,8 @@ struct SeriesTally {
   FarPoints far_inputs{}, far_values{};
   std::int64_t turned = 0;          // series whose inputs were turned
   std::optional<InputTurn> turn{};  // the largest ratio of these
+  std::int64_t noise_changes = 0;   // series whose deviations follow the size of their errors
+  double noise_ratio = 1;           // the largest of these (see SeriesPrediction)
   Standardisation units;            // of the last one
 };
 

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace npzoo {
+
+/// The size of errors along one input: linear between points on a scale of logarithms, constant beyond them.
+class LocalScale {
+ public:
+  /// `x` must increase, or stay equal. Both have at least one element, and `scale` is positive.
+  LocalScale(std::vector<double> x, std::span<const double> scale);
+
+  double at(double x) const;
+  /// The largest over the smallest.
+  double ratio() const;
+
+ private:
+  std::vector<double> x_, logs_;
+};
+
+/// Looks for a change of the size of `errors` (n) along increasing `x` (n): medians of absolute errors over windows of
+/// a twelfth of the points, of a sixth, a third or two thirds, and of at least 21 points. The size is that of a
+/// standard deviation, if errors are normal. Returns nothing if no window adds 7 nats to the log density of the errors,
+/// each left out of its own median, over one median of all. That density is a Student one, so that outliers alone are
+/// no change. Returns nothing for fewer than 40 errors.
+std::optional<LocalScale> find_local_scale(std::span<const double> x, std::span<const double> errors);
+
+/// What each value between two others differs from the line through its neighbours by, over the deviation that this has
+/// for independent errors of deviation 1: y (n) at increasing x (n); returns n − 2 numbers. Fewer than three: none.
+std::vector<double> errors_beside_neighbours(std::span<const double> x, std::span<const double> y);
+
+}  // namespace npzoo
