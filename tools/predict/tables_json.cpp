@@ -127,6 +127,8 @@ JsonValue to_json(const FillResult& result, const PredictOptions& c, std::int64_
                                         {"ratio", turn->ratio},
                                         {"angle", turn->angle},
                                         {"gain_nats", turn->gain}}));
+  if (const SeriesTally& tally = report.tally; tally.noise_changes > 0)
+    json.set("noise_changes", JsonValue::object({{"series", tally.noise_changes}, {"ratio", tally.noise_ratio}}));
   json.set("model", result.weights.name());
   if (report.help) json.set("columns_help", to_json(*report.help));
   if (!result.processes.empty()) json.set("processes", to_json(result.processes, columns));
