@@ -21,7 +21,7 @@ bool is_all_nines(double value) {
 /// How far `value` is from all values but itself and its equals.
 std::optional<FarNumbers> distance_of(double value, std::span<const double> y) {
   constexpr std::int64_t kFewest = 4, kFewestOfNines = 2;
-  constexpr double kFar = 100, kFarOfNines = 10;
+  constexpr double kFarOfNines = 10;
   const bool nines = is_all_nines(value);
   std::int64_t others = 0;
   double mean = 0, squares = 0;
@@ -33,7 +33,7 @@ std::optional<FarNumbers> distance_of(double value, std::span<const double> y) {
   }
   if (others < (nines ? kFewestOfNines : kFewest) || !(squares > 0)) return {};
   const double distance = std::abs(value - mean) / std::sqrt(squares / static_cast<double>(others));
-  if (!(distance > (nines ? kFarOfNines : kFar))) return {};
+  if (!(distance > (nines ? kFarOfNines : kFarFromAll))) return {};
   return FarNumbers{.furthest = value, .count = std::ssize(y) - others, .distance = distance};
 }
 

@@ -18,7 +18,10 @@ struct FarNumbers {
 /// count as far. None for fewer than four.
 std::optional<FarNumbers> far_inputs(std::span<const double> x);
 
-/// The least or the largest value, if it is more than 100 standard deviations of all other values away from their mean.
+/// The distance of a value from all others, in their standard deviations, above which it is far.
+inline constexpr double kFarFromAll = 100;
+
+/// The least or the largest value, if it is more than kFarFromAll deviations of all other values away from their mean.
 /// Ten are enough for a number of nines alone, such as −999, which often stands for a missing value. None for fewer
 /// than four other values (two beside nines), or if these are all the same.
 std::optional<FarNumbers> far_values(std::span<const double> y);

@@ -13,6 +13,7 @@
 #include "npzoo/models/applications/tables/changing_noise.h"
 #include "npzoo/models/applications/tables/complete_data.h"
 #include "npzoo/models/applications/tables/covariate_errors.h"
+#include "npzoo/models/applications/tables/far_values.h"
 #include "npzoo/models/applications/tables/filled_covariates.h"
 #include "npzoo/models/applications/tables/help_columns.h"
 #include "npzoo/models/applications/tables/hidden_thirds.h"
@@ -149,8 +150,10 @@ void add_baselines(const CompleteData& c, const FillOptions& options, FillResult
 
 FillResult fill_by(const Method& method, const FillData& data, const FillOptions& options) {
   return call_application(options.stop, method.model(), [&] {
-    const CompleteData c(data);
+    const CompleteData given(data);
     check_options(options);
+    const FarValues far(given.data, options);
+    const CompleteData c(far.data());
     method.check(c, options);
     const NumericalEventScope events;
     const LimitCheck limits(c.data, options);
@@ -158,6 +161,7 @@ FillResult fill_by(const Method& method, const FillData& data, const FillOptions
     const auto alone = [&](const FillData& d, const FillOptions& o) { return fill_alone(method, CompleteData(d), o); };
     if (method.columns_help()) help_columns(c, options, alone, result);
     limits.finish(method.not_taken(c.data).covariates == 0, result);
+    far.finish(result);
     result.events = events.count();
     add_baselines(c, options, result);
     return result;
