@@ -204,12 +204,16 @@ TEST_CASE("columns: gaps are hidden in the shape of the table's own") {
   for (std::size_t i = 10; i < 20; ++i) table(i, 1) = kHole;
   table(40, 0) = kHole;
   for (std::size_t c = 0; c < 2; ++c) table(50, c) = kHole;
+  table(59, 0) = kHole;
   const std::vector<GapKind> kinds = gap_kinds(table, true);
+  CHECK(kinds[59 * 2] == GapKind::end);
+  CHECK(gap_kinds(table, false)[59 * 2] == GapKind::short_gap);
   CHECK(kinds[12 * 2 + 1] == GapKind::long_gap);
   CHECK(kinds[40 * 2] == GapKind::short_gap);
   CHECK(kinds[50 * 2] == GapKind::whole_row);
   CHECK(kinds[0] == GapKind::none);
-  const std::vector<bool> hidden = cells_to_hide(table, true);
+  const std::vector<bool> hidden = cells_to_hide(table, true, 0, std::vector<std::size_t>{1, 0});
+  CHECK(hidden[58 * 2]);
   std::size_t count = 0;
   for (std::size_t i = 0; i < table.rows; ++i)
     for (std::size_t c = 0; c < 2; ++c) {

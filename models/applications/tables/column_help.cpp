@@ -30,6 +30,7 @@ bool ColumnHelp::together() const { return ColumnsAnswer{.figures = {}, .gaps = 
 std::string ColumnHelp::name_of(const GapShares& gap) const {
   if (!with_inputs) return "gaps";
   if (gap.kind == GapKind::whole_row) return "whole rows";
+  if (gap.kind == GapKind::end) return "ends of series";
   return gap.kind == GapKind::long_gap ? "long gaps" : "short gaps";
 }
 

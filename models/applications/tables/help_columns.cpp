@@ -55,6 +55,17 @@ bool any_to_help(const CellLayout& layout, const CellTable& cells) {
   return false;
 }
 
+/// How many cells behind the last known one of each value column are asked for; empty: none of any.
+std::vector<std::size_t> asked_ends(const CellLayout& layout, const CellTable& cells) {
+  if (layout.times().empty()) return {};
+  const std::vector<GapKind> kinds = gap_kinds(cells, true);
+  std::vector<std::size_t> ends(layout.values());
+  for (std::size_t row = 0; row < cells.rows; ++row)
+    for (std::size_t c = 0; c < ends.size(); ++c)
+      ends[c] += kinds[row * cells.columns + c] == GapKind::end && layout.data_row(row, c) != CellLayout::kNoRow;
+  return std::ranges::count(ends, 0U) == std::ssize(ends) ? std::vector<std::size_t>() : ends;
+}
+
 /// A table on the scale of the transforms, on which columns help each other.
 class OnScale {
  public:
@@ -182,9 +193,11 @@ void help_columns(const CompleteData& c, const FillOptions& options, const FillA
   }
   if (!any_to_help(layout, cells)) return;
   const FillOptions whole = moments_alone(options);
-  // Forecasts and seasons take most of the time, and on development tables they changed no decision.
+  // Forecasts and seasons take most of the time. In gaps they changed no decision on development tables; behind the
+  // end of a series they do.
   FillOptions quiet = whole;
-  quiet.combine_ends = false;
+  const std::vector<std::size_t> ends = asked_ends(layout, cells);
+  quiet.combine_ends = options.combine_ends && !ends.empty();
   quiet.missing_alone = true;
   const PredictAlone predict = [&](const CellTable& some) {
     const std::vector<std::vector<double>> values = layout.values_of(some);
@@ -193,7 +206,7 @@ void help_columns(const CompleteData& c, const FillOptions& options, const FillA
     return layout.figures(alone(shown, quiet), some);
   };
   const CellFigures first = layout.figures(scale.active() ? alone(d, whole) : result, cells);
-  const ColumnsAnswer answer = fill_columns(cells, first, predict, layout.times());
+  const ColumnsAnswer answer = fill_columns(cells, first, predict, layout.times(), ends);
   if (answer.gaps.empty()) return;
   help.methods = answer.methods;
   help.gaps = answer.gaps;

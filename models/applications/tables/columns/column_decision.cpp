@@ -19,12 +19,14 @@ double mean_of(std::span<const double> x) {
   return std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(std::max<std::size_t>(1, x.size()));
 }
 
-/// Whether scores are less than others of the same cells, by 2 % or more. Few cells have to agree, and by half.
-bool is_clearly_less(std::span<const double> scores, std::span<const double> others) {
-  constexpr double kClearly = 0.98, kFewClearly = 0.5, kStandardErrors = 4;
+/// Whether scores are less than others of the same cells, by 2 % or more. At ends, which are at the same times and err
+/// alike, by a fifth. Few cells have to agree, and by half.
+bool is_clearly_less(std::span<const double> scores, std::span<const double> others, bool ends) {
+  constexpr double kFewClearly = 0.5, kStandardErrors = 4;
+  const double clearly = ends ? 0.8 : 0.98;
   constexpr std::size_t kMany = 15, kFewest = 8;
   const double ratio = mean_of(scores) / mean_of(others);
-  if (scores.size() >= kMany) return ratio < kClearly;
+  if (scores.size() >= kMany) return ratio < clearly;
   if (scores.size() < kFewest || !(ratio < kFewClearly)) return false;
   std::vector<double> gains;
   for (std::size_t i = 0; i < scores.size(); ++i) gains.push_back(others[i] - scores[i]);
@@ -87,7 +89,7 @@ void ColumnDecision::HiddenCells::append(const HiddenCells& other) {
 ColumnDecision::ColumnDecision(const ColumnQuestion& question, const FindCandidates& find) : q_(question) {
   constexpr std::size_t kFoldsOfRows = 3;
   const std::size_t folds = q_.with_inputs || q_.x.columns > kManyColumns ? 1 : kFoldsOfRows;
-  for (std::size_t fold = 0; fold < folds; ++fold) look(cells_to_hide(q_.x, q_.ordered(), fold), find);
+  for (std::size_t fold = 0; fold < folds; ++fold) look(cells_to_hide(q_.x, q_.ordered(), fold, q_.ends), find);
 }
 
 GapShares ColumnDecision::shares_of(GapKind kind) const {
@@ -102,7 +104,7 @@ GapShares ColumnDecision::shares_of(GapKind kind) const {
     together.push_back(gaussian_crps(mixed, cells.values[i]));
     apart.push_back(gaussian_crps(alone, cells.values[i]));
   }
-  g.together = !q_.with_inputs || is_clearly_less(together, apart);
+  g.together = !q_.with_inputs || is_clearly_less(together, apart, kind == GapKind::end);
   return g;
 }
 

@@ -22,8 +22,9 @@ struct ColumnQuestion {
   CellTable x;
   double ridge;
   bool with_inputs;
-  std::span<const double> times{};  // empty: rows have no order
-  bool whole_rows = false;          // whether rows without a known cell are predicted
+  std::span<const double> times{};      // empty: rows have no order
+  bool whole_rows = false;              // whether rows without a known cell are predicted
+  std::span<const std::size_t> ends{};  // see fill_columns
 
   bool ordered() const { return !times.empty(); }
 };
@@ -76,7 +77,7 @@ class ColumnDecision {
 
   const ColumnQuestion& q_;
   std::size_t methods_ = 0;
-  std::array<HiddenCells, 4> hidden_{};  // of each kind of gap
+  std::array<HiddenCells, kGapKinds> hidden_{};  // of each kind of gap
 };
 
 /// Turns sums of gains into means, and adds where they come from.

@@ -61,6 +61,19 @@ void keep_some(const CellTable& table, std::size_t column, std::vector<bool>& hi
   }
 }
 
+/// Hides the last known cells of a column.
+void hide_end(const CellTable& table, std::size_t column, std::size_t count, std::vector<bool>& hidden) {
+  constexpr std::size_t kMostShare = 3;  // one in so many
+  std::size_t known = 0;
+  for (std::size_t row = 0; row < table.rows; ++row) known += table.known(row, column);
+  count = std::min(count, known / kMostShare);
+  for (std::size_t row = table.rows; row-- > 0 && count > 0;) {
+    if (!table.known(row, column)) continue;
+    hidden[row * table.columns + column] = true;
+    --count;
+  }
+}
+
 /// Hides a tenth of the cells of a table without gaps.
 void hide_scattered(std::size_t fold, std::vector<bool>& hidden) {
   constexpr std::size_t kShare = 10;
@@ -79,7 +92,8 @@ std::vector<GapKind> gap_kinds(const CellTable& table, bool ordered) {
     for (std::size_t begin = 0; begin < table.rows;) {
       std::size_t end = begin;
       while (end < table.rows && !table.known(end, c)) ++end;
-      const GapKind kind = ordered && end - begin > kShort ? GapKind::long_gap : GapKind::short_gap;
+      const GapKind inside = ordered && end - begin > kShort ? GapKind::long_gap : GapKind::short_gap;
+      const GapKind kind = ordered && begin > 0 && end == table.rows ? GapKind::end : inside;
       for (std::size_t row = begin; row < end; ++row) kinds[row * table.columns + c] = kind;
       begin = end + 1;
     }
@@ -89,7 +103,8 @@ std::vector<GapKind> gap_kinds(const CellTable& table, bool ordered) {
   return kinds;
 }
 
-std::vector<bool> cells_to_hide(const CellTable& table, bool ordered, std::size_t fold) {
+std::vector<bool> cells_to_hide(const CellTable& table, bool ordered, std::size_t fold,
+                                std::span<const std::size_t> ends) {
   constexpr std::size_t kEnough = 100, kUsualMoves = 4, kFew = 30, kMostMoves = 8, kShare = 10;
   std::vector<bool> hidden(table.cells.size());
   std::size_t count = 0, known = 0;
@@ -107,6 +122,7 @@ std::vector<bool> cells_to_hide(const CellTable& table, bool ordered, std::size_
       }
     }
   }
+  for (std::size_t c = 0; c < ends.size(); ++c) hide_end(table, c, ends[c], hidden);
   if (!ordered && known == table.cells.size()) hide_scattered(fold, hidden);
   for (std::size_t c = 0; c < table.columns; ++c) keep_some(table, c, hidden);
   return hidden;
