@@ -108,6 +108,12 @@ void forecast_by_smoothing(EndPart& part) {
       with_season(averaged(*part.log_curve).forecast(part.horizon), part.log_curve->trend, part.y.size()));
 }
 
+/// Those of a part that is held out. If it lacks few values, they are those of the whole series.
+std::vector<double> periods_of(const SeriesEnd& end, const EndPart& part, const EndPart& whole) {
+  constexpr std::size_t kFew = 10;  // one in so many
+  return kFew * (whole.y.size() - part.y.size()) <= whole.y.size() ? whole.periods : periods_of(end, part.y);
+}
+
 /// A series and, where it is long enough, two of its first parts.
 std::vector<EndPart> parts_of(const SeriesEnd& end, std::size_t number) {
   const auto last = std::span(end.y).last(std::min(end.y.size(), kMostFitted));
@@ -166,7 +172,7 @@ std::vector<std::vector<EndPart>> fit_parts(std::span<const SeriesEnd> ends) {
     for (EndPart& part : some) parts.push_back(&part);
   thread_pool().for_range(std::ssize(parts), 1, [&](std::int64_t begin, std::int64_t) {
     EndPart& part = *parts[static_cast<std::size_t>(begin)];
-    if (!part.truth.empty()) part.periods = periods_of(ends[part.series], part.y);
+    if (!part.truth.empty()) part.periods = periods_of(ends[part.series], part, of_series[part.series].front());
     prepare(part);
   });
   fit_smoothing(parts);

@@ -14,7 +14,6 @@ namespace npzoo {
 namespace {
 
 constexpr std::size_t kMostSeen = 512;  // steps at the end of a series that the weights see
-constexpr std::array<double, kEndMethods> kUsualShares{1, 0.5, 0.5, 0.5, 1, 1, 1, 0.5, 0.5};
 /// Averaged deviations are too small on most development series: the numbers that methods are fitted by are not known
 /// exactly. A series' own held-out errors change this factor, which counts as `kPriorValues` of them.
 constexpr double kUsualWidth = 1.1, kMostWidth = 1.15, kPriorValues = 20;
@@ -34,6 +33,35 @@ Series question_of(std::span<const double> y, std::int64_t horizon) {
   return s;
 }
 
+/// How much more a profile of many seasons counts than one of few; 1 without a profile. A line through two values, the
+/// last season alone and the values with their season count less by this: they carry the noise of few values.
+double trust_in_profile(const EndPart& whole) {
+  constexpr double kFewSeasons = 16, kMostTrust = 8;
+  if (!whole.methods[index_of(EndMethod::level_profile)].exists()) return 1;
+  const auto seasons = static_cast<double>(whole.y.size()) / static_cast<double>(whole_period(whole.periods));
+  return std::clamp(seasons / kFewSeasons, 1.0, kMostTrust);
+}
+
+/// Whether the weights predict the values, too. Their share would not be worth the time if many seasons are known.
+bool takes_values(const EndPart& whole) {
+  constexpr double kEnough = 4;
+  return trust_in_profile(whole) < kEnough;
+}
+
+/// Shares before scores: a short part that is held out cannot show which methods are good far ahead.
+std::array<double, kEndMethods> usual_shares(const EndPart& whole) {
+  std::array<double, kEndMethods> shares{1, 0.5, 0.5, 0.5, 1, 1, 1, 0.5, 0.5};
+  if (whole_period(whole.periods) == 1) {
+    shares[index_of(EndMethod::smoothing)] = 1.5;
+    shares[index_of(EndMethod::drift)] = 2;
+  }
+  const double trust = trust_in_profile(whole);
+  shares[index_of(EndMethod::level_profile)] *= trust;
+  for (const EndMethod method : {EndMethod::drift, EndMethod::seasonal_naive, EndMethod::values})
+    shares[index_of(method)] /= trust;
+  return shares;
+}
+
 /// Asks the weights for the remainders and the values of all parts.
 void ask_weights(const SeriesPredictor& predictor, std::vector<std::vector<EndPart>>& of_series) {
   struct Asked {
@@ -43,16 +71,19 @@ void ask_weights(const SeriesPredictor& predictor, std::vector<std::vector<EndPa
   };
   std::vector<Series> questions;
   std::vector<Asked> asked;
-  const auto ask = [&](EndPart& part) {
+  const auto ask = [&](EndPart& part, bool values) {
     questions.push_back(question_of(part.values.left, part.horizon));
     asked.push_back({part, EndMethod::remainder, &part.values});
-    questions.push_back(question_of(part.y, part.horizon));
-    asked.push_back({part, EndMethod::values, nullptr});
+    if (values) {
+      questions.push_back(question_of(part.y, part.horizon));
+      asked.push_back({part, EndMethod::values, nullptr});
+    }
     if (!part.logarithms) return;
     questions.push_back(question_of(part.logarithms->left, part.horizon));
     asked.push_back({part, EndMethod::log_remainder, &*part.logarithms});
   };
-  for (std::vector<EndPart>& parts : of_series) std::ranges::for_each(parts, ask);
+  for (std::vector<EndPart>& parts : of_series)
+    for (EndPart& part : parts) ask(part, takes_values(parts.front()));
   const std::vector<SeriesPrediction> answers = predictor.predict(questions);
   for (std::size_t i = 0; i < answers.size(); ++i) {
     const auto& [part, method, of] = asked[i];
@@ -74,7 +105,7 @@ double median_of(std::vector<double> values) {
 /// Shares by the scores of held-out parts. Methods without a forecast have none. Without scores logarithms have none
 /// either, nor has the last value of a series without a season.
 std::array<double, kEndMethods> shares_of(const EndPart& whole, std::span<const EndPart> held_out) {
-  std::array<double, kEndMethods> shares = kUsualShares;
+  std::array<double, kEndMethods> shares = usual_shares(whole);
   for (std::size_t m = 0; m < kEndMethods; ++m) {
     const auto exists = [m](const EndPart& part) { return part.methods[m].exists(); };
     if (!exists(whole) || !std::ranges::all_of(held_out, exists)) shares[m] = 0;
@@ -130,7 +161,7 @@ EndPath combine(const EndPart& part, const std::array<double, kEndMethods>& shar
 /// are alike, so that each part counts as few of them. A series too short to hold anything out gets a factor of its
 /// own: its methods were fitted to few values.
 double width_of(std::span<const EndPart> held_out, const std::array<double, kEndMethods>& shares) {
-  constexpr double kMostSquare = 9, kMostValues = 5, kUnscoredWidth = 1.4;
+  constexpr double kMostSquare = 9, kMostValues = 5, kUnscoredWidth = 1.6;
   if (held_out.empty()) return kUnscoredWidth;
   double squares = kPriorValues * kUsualWidth * kUsualWidth, count = kPriorValues;
   for (const EndPart& part : held_out) {
