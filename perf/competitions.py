@@ -45,7 +45,7 @@ def read(path):
 
 
 def npzoo(program, series, told):
-    """All series of a period in one call, as groups."""
+    """All series of a period in one call, as groups. They stay apart: each t counts from the beginning of its own series."""
     for period in sorted({s.period for s in series}):
         some = [s for s in series if s.period == period]
         with tempfile.TemporaryDirectory() as made:
@@ -57,7 +57,7 @@ def npzoo(program, series, told):
                         if t >= len(s.known) or not np.isnan(value):
                             file.write(f"{s.name},{t},{'' if np.isnan(value) else repr(float(value))}\n")
             began = time.perf_counter()
-            subprocess.run([program, "predict", table, "--group", "series", "--inputs", "t", "--values", "y", "--digits", "9", "--threads", "1",
+            subprocess.run([program, "predict", table, "--group", "series", "--inputs", "t", "--values", "y", "--digits", "9", "--threads", "1", "--columns-apart",
                             "--quantiles", ",".join(f"{q:g}" for q in LEVELS), "--out", out, *(["--period", str(period)] if told and period > 1 else [])],
                            check=True, stderr=subprocess.DEVNULL)
             seconds = (time.perf_counter() - began) / len(some)
