@@ -24,8 +24,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIST = ROOT / "perf/kernel_resources.txt"
 LISTED = ["ops/encoder_layer/encoder_backward_cuda.cu", "ops/encoder_layer/encoder_forward_cuda.cu", "ops/masked_attention/attention_rows_cuda.cu",
           "ops/masked_attention/tensor_backward_cuda.cu", "ops/masked_attention/tensor_forward_cuda.cu", "ops/transformer_layer/transformer_layer_cuda.cu"]
-ENTRY = re.compile(r"Compiling entry function '(\S+)'.*?(\d+) bytes spill stores, (\d+) bytes spill loads.*?Used (\d+) registers"
-                   r"(?:.*?(\d+) bytes smem)?", re.DOTALL)
+ENTRY = re.compile(r"Compiling entry function '(\S+)'.*?Used (\d+) registers(?:.*?(\d+) bytes smem)?", re.DOTALL)
+# Of the kernel, then of the functions that it calls.
+SPILLS = re.compile(r"(\d+) bytes spill (?:stores|loads)")
 
 
 def short(name):
@@ -49,9 +50,12 @@ def resources(nvcc, source, arch, build):
     text = done.stderr + done.stdout
     blocks = re.split(r"(?=ptxas info\s*: Compiling entry function)", text)
     found = {}
-    for entry in filter(None, map(ENTRY.search, blocks)):
+    for block in blocks:
+        entry = ENTRY.search(block)
+        if not entry:
+            continue
         name = subprocess.run(["c++filt", entry[1]], capture_output=True, text=True, check=True).stdout.strip()
-        found[short(name)] = (int(entry[4]), int(entry[2]) + int(entry[3]), int(entry[5] or 0))
+        found[short(name)] = (int(entry[2]), sum(map(int, SPILLS.findall(block))), int(entry[3] or 0))
     if not found:
         sys.exit(f"kernel_resources: nvcc told nothing of kernels in {source}")
     return found

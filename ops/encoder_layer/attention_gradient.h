@@ -23,9 +23,13 @@ struct AttentionGradient : LayerGradient<EncoderSizesOfBlock> {
     float mean[2] = {};
   };
 
-  /// The gradients of what a head's queries attended to.
-  __device__ void attended_gradients(const Factors& of_d, int head, HeadRowsOfWarp& rows) const {
+  /// The gradients of what a head's queries attended to, from those in d_x.
+  __device__ void attended_gradients(int head, HeadRowsOfWarp& rows) const {
     const Element* out = block.room() + kHeadWidth * kPitch;
+    Rows d_rows;
+    load(b.d_x, d_rows);
+    Factors of_d;
+    of_d.set(d_rows);
 #pragma unroll
     for (int c = 0; c < kHeadWidth / 16; ++c) {
       float d[2][4];
@@ -92,15 +96,17 @@ struct AttentionGradient : LayerGradient<EncoderSizesOfBlock> {
   }
 
   /// The gradients of a head's queries; adds what they bring to the gradients of the layer's input.
-  __device__ void queries(const Factors& of_input, const Factors& of_d, int head, bool odd, Rows& d_input) const {
+  __device__ void queries(int head, bool odd, Rows& d_input) const {
     const Element* query = block.room();
     typename Block::Warp warp;
+    Factors of_input;
+    block.load_factors(block.warp_first(), block.rows(), of_input);
     make_queries<Sizes>(layer(), of_input, query, head * kHeadWidth, warp, [this](int c, const float(&q)[1][2][4]) {
       store_columns<Format>(q[0][0], q[0][1], block.valid(), own(Places::kQuery, kHeadPitch) + c * 16, kHeadPitch);
     });
     warp.start(layer().attention, block.batch, block.warp_first());
     HeadRowsOfWarp rows;
-    attended_gradients(of_d, head, rows);
+    attended_gradients(head, rows);
     float d_query[kHeadWidth / 8][4] = {};
 #pragma unroll 1
     for (int key = 0; key < block.key_rows; key += 16) {
@@ -151,22 +157,17 @@ struct AttentionGradient : LayerGradient<EncoderSizesOfBlock> {
     }
   }
 
-  /// The gradients of attention, from gradients d of the sum behind it; d becomes those of the block's rows.
-  __device__ void attention(Rows& d, bool odd) const {
-    Factors of_input, of_d;
-    of_d.set(d);
-    block.load_factors(block.warp_first(), block.rows(), of_input);
-    if (layer().pre_norm) {
-      store(d, b.d_x);
-      clear(d);
-    }
+  /// Adds the gradients of the block's rows as input of attention to those of the sum behind it, in d_x.
+  __device__ void attention(bool odd) const {
+    Rows d;
+    clear(d);
 #pragma unroll 1
     for (int head = 0; head < Sizes::kHeads; ++head) {
       __syncthreads();
       stage_head<Sizes, Format, kHeadWidth, kEncoderWidth>(layer(), head * kHeadWidth, block.vectors, block.room(),
                                                            block.room() + kHeadWidth * kPitch);
       __syncthreads();
-      queries(of_input, of_d, head, odd, d);
+      queries(head, odd, d);
       __syncthreads();
       keys(head);
     }
@@ -175,9 +176,10 @@ struct AttentionGradient : LayerGradient<EncoderSizesOfBlock> {
       load(layer().x, x);
       normalise_backward(x, layer().eps, block.valid(), layer().norm1.weight, d, vector(EncoderParameter::norm1_gain),
                          vector(EncoderParameter::norm1_bias));
-      load(b.d_x, x);
-      add_rows(d, x);
     }
+    Rows sum;
+    load(b.d_x, sum);
+    add_rows(d, sum);
     store(d, b.d_x);
   }
 

@@ -1,3 +1,4 @@
+#include "npzoo/engine/cuda/kernel_step.h"
 #include "npzoo/engine/memory.h"
 #include "npzoo/ops/encoder_layer/attention_gradient.h"
 
@@ -5,20 +6,47 @@ namespace npzoo {
 
 namespace {
 
+struct EncoderBackwardArguments {
+  EncoderLayerBackward<float> b;
+  EncoderParts parts;
+  bool vectors;
+};
+
+// The steps of the kernel. They leave their results in memory and are not inlined, so that the compiler keeps nothing
+// of one step in registers during another: all of them have too few.
+
+template <class Sizes, class F>
+__device__ void with_gradient(const EncoderBackwardArguments& a, const F& f) {
+  const EncoderBlock<Sizes> block(a.b.forward, a.vectors);
+  f(AttentionGradient<Sizes>{{a.b, block, a.parts}});
+}
+template <class Sizes>
+NPZOO_KERNEL_STEP void attend_step(const EncoderBackwardArguments& a) {
+  with_gradient<Sizes>(a, [](const auto& gradient) {
+    gradient.clear_vectors();
+    gradient.attend(gradient.block.project(gradient.notes()));
+  });
+}
+template <class Sizes>
+NPZOO_KERNEL_STEP void network_step(const EncoderBackwardArguments& a) {
+  with_gradient<Sizes>(a, [](const auto& gradient) { gradient.network(); });
+}
+template <class Sizes>
+NPZOO_KERNEL_STEP void attention_step(const EncoderBackwardArguments& a) {
+  with_gradient<Sizes>(a, [](const auto& gradient) { gradient.attention(noted(gradient.notes())); });
+}
+template <class Sizes>
+NPZOO_KERNEL_STEP void projections_step(const EncoderBackwardArguments& a) {
+  with_gradient<Sizes>(a, [](const auto& gradient) { gradient.projections(); });
+}
+
 template <class Sizes>
 __global__ void __launch_bounds__(kEncoderWarps* kWarp, 1)
-    encoder_backward_kernel(EncoderLayerBackward<float> b, EncoderParts parts, bool vectors) {
-  using Gradient = AttentionGradient<Sizes>;
-  const typename Gradient::Block block(b.forward, vectors);
-  const Gradient gradient{{b, block, parts}};
-  gradient.clear_vectors();
-  const bool odd = block.project(gradient.notes());
-  typename Gradient::Rows sum, d;
-  gradient.attend(odd, sum);
-  gradient.network(sum, d);
-  gradient.output_layer(d);
-  gradient.attention(d, odd);
-  gradient.projections();
+    encoder_backward_kernel(NPZOO_KERNEL_ARGUMENT EncoderBackwardArguments a) {
+  attend_step<Sizes>(a);
+  network_step<Sizes>(a);
+  attention_step<Sizes>(a);
+  projections_step<Sizes>(a);
 }
 
 /// Returns Σ of `count` numbers that are `stride` apart, in their order.
@@ -72,15 +100,15 @@ template <>
 void encoder_layer_backward(Cuda& cuda, const EncoderLayerBackward<float>& b) {
   const std::int64_t blocks = encoder_blocks(b.forward), keys = b.forward.layer.attention.keys;
   const EncoderGradients places{kEncoderWidth, b.forward.layer.hidden};
-  const std::int64_t matrices = blocks * places.matrices(), vectors = blocks * kEncoderWarps * places.vectors();
-  const Buffer memory(static_cast<std::size_t>(matrices + vectors + blocks * keys * kEncoderWidth) * sizeof(float),
+  const std::int64_t matrices = blocks * places.matrices(), of_vectors = blocks * kEncoderWarps * places.vectors();
+  const Buffer memory(static_cast<std::size_t>(matrices + of_vectors + blocks * keys * kEncoderWidth) * sizeof(float),
                       Device::cuda);
   auto* room = reinterpret_cast<float*>(memory.data());
-  const EncoderParts parts{room, room + matrices, room + matrices + vectors};
+  const EncoderParts parts{room, room + matrices, room + matrices + of_vectors};
+  const bool vectors = encoder_vectors(b.forward) && aligned_to_16(b.d_result) && aligned_to_16(b.d_x);
   with_encoder_sizes(b.forward.layer.attention.width, [&]<class Sizes>() {
     launch(cuda, "encoder_layer_backward", encoder_backward_kernel<Sizes>, blocks, kEncoderWarps * kWarp,
-           BackwardPlaces<Sizes>::bytes(keys), b, parts,
-           encoder_vectors(b.forward) && aligned_to_16(b.d_result) && aligned_to_16(b.d_x));
+           BackwardPlaces<Sizes>::bytes(keys), EncoderBackwardArguments{b, parts, vectors});
   });
   sum_encoder_parts(cuda, b, parts);
 }

@@ -42,15 +42,28 @@ __device__ void add_product(float (&sums)[n][4], const Left<Format>& left, const
   }
 }
 
-/// product (16, 16) = rows · the first 16 columns of a matrix in shared memory with as many rows as there are columns.
+/// A warp's rows in shared memory as factors of products. Each use reads them again: registers have no room for them.
 template <class Format>
-__device__ void multiply_columns(const typename EncoderRows<Format>::Factors& rows,
-                                 const typename Format::Element* matrix, int pitch, float (&product)[2][4]) {
+struct SharedFactors {
+  const typename Format::Element* rows;
+  int pitch;
+
+  __device__ Left<Format> left(int /*tile*/, int k) const {
+    Left<Format> columns;
+    tensor_core::load_left_of_product(columns, rows + k * 16, pitch);
+    return columns;
+  }
+};
+
+/// product (16, 16) = rows · the first 16 columns of a matrix in shared memory with as many rows as there are columns.
+template <class Format, class Factors>
+__device__ void multiply_columns(const Factors& rows, const typename Format::Element* matrix, int pitch,
+                                 float (&product)[2][4]) {
 #pragma unroll
   for (int i = 0; i < 8; ++i) product[i / 4][i % 4] = 0;
 #pragma unroll
   for (int k = 0; k < kEncoderWidth / 16; ++k)
-    add_product<Format>(product, rows.columns[0][k], matrix + k * 16 * pitch, pitch);
+    add_product<Format>(product, rows.left(0, k), matrix + k * 16 * pitch, pitch);
 }
 
 /// 16 rows of the gradient of a matrix: the transposed first 16 columns of `left` · `right`, `rows` of each in shared

@@ -72,6 +72,8 @@ struct LayerGradient {
   __device__ Element* at(int place) const { return block.room() + place; }
   /// The warp's own rows of a matrix.
   __device__ Element* own(int place, int pitch = kPitch) const { return at(place) + warp_id() * 16 * pitch; }
+  /// These rows as factors, from the next barrier on.
+  __device__ SharedFactors<Format> shared(int place) const { return {own(place), kPitch}; }
   __device__ float* row_numbers() const { return reinterpret_cast<float*>(at(Places::end(block.key_rows))); }
   __device__ int* notes() const { return reinterpret_cast<int*>(row_numbers() + Places::kRowNumbers); }
   /// The numbers of a lane's rows h and head.
@@ -93,9 +95,10 @@ struct LayerGradient {
     rows.store(to + block.start(), block.warp_first(), block.rows(), block.vectors);
   }
 
-  /// Computes the layer up to the sum behind attention.
-  __device__ void attend(bool odd, Rows& sum) const {
+  /// Computes the layer up to the sum behind attention, which goes to d_x.
+  __device__ void attend(bool odd) const {
     Factors factors;
+    Rows sum;
     block.load_factors(block.warp_first(), block.rows(), factors);
     load(layer().x, sum);
     sum.add(layer().out.bias);
@@ -115,22 +118,21 @@ struct LayerGradient {
           store_columns<Format>(left, right, block.valid(), own(Places::kAttended) + head * kHeadWidth + c * 16,
                                 kPitch);
         });
+    store(sum, b.d_x);
   }
 
-  /// Computes the gradients d of the sum behind attention. They leave d_x undefined, where rows wait meanwhile: there
-  /// are too many for the registers.
-  __device__ void network(Rows& sum, Rows& d) const {
+  /// Turns the sum behind attention, in d_x, into its gradients. Adds those of the network and of the output layer.
+  __device__ void network() const {
     using enum EncoderParameter;
     const bool pre = layer().pre_norm;
     const LayerWeights<float>& between = pre ? layer().norm2 : layer().norm1;
-    Factors of_normal;
-    store(sum, b.d_x);
+    Rows sum, d;
+    load(b.d_x, sum);
     sum.normalise(between, layer().eps);
-    of_normal.set(sum);
     store_matrix<Format>(sum, block.valid(), own(Places::kNormal), kPitch);
     if (!pre) {
       sum.add(layer().contract.bias);
-      feed_forward<Sizes, Format>(layer(), block.vectors, of_normal, sum, block.room());
+      feed_forward<Sizes, Format>(layer(), block.vectors, shared(Places::kNormal), sum, block.room());
     }
     load(b.d_result, d);
     if (!pre)
@@ -138,21 +140,23 @@ struct LayerGradient {
                          vector(norm2_bias));
     store_matrix<Format>(d, block.valid(), own(Places::kD), kPitch);
     add_row_sums(vector(contract_bias), d.x[0]);
-    Factors of_d;
-    of_d.set(d);
     if (pre) clear(d);
-    hidden_channels(of_normal, of_d, d);
+    hidden_channels(d);
     load(b.d_x, sum);
     normalise_backward(sum, layer().eps, block.valid(), between.weight, d, vector(pre ? norm2_gain : norm1_gain),
                        vector(pre ? norm2_bias : norm1_bias));
-    if (!pre) return;
-    load(b.d_result, sum);
-    add_rows(d, sum);
+    if (pre) {
+      load(b.d_result, sum);
+      add_rows(d, sum);
+    }
+    store(d, b.d_x);
+    output_layer(d);
   }
 
-  /// Adds to the gradients of the network's input, `of_normal`, from those of its result.
-  __device__ void hidden_channels(const Factors& of_normal, const Factors& of_d, Rows& d_normal) const {
+  /// Adds to the gradients of the network's input from those of its result, both in shared memory.
+  __device__ void hidden_channels(Rows& d_normal) const {
     using enum EncoderParameter;
+    const SharedFactors<Format> of_normal = shared(Places::kNormal), of_d = shared(Places::kD);
     const int hidden = static_cast<int>(layer().hidden);
     Element *expand_rows = block.room(), *contract_columns = expand_rows + Places::kMatrix;
 #pragma unroll 1
@@ -162,7 +166,8 @@ struct LayerGradient {
 #pragma unroll 1
       for (int c = 0; c < count; c += 16) {
         float x[1][2][4], d_x[2][4], y[2][4];
-        of_normal.multiply(expand_rows + c * kPitch, kPitch, layer().expand.bias, first + c, x);
+        multiply_rows<Format, kEncoderWidth>(of_normal, expand_rows + c * kPitch, kPitch, layer().expand.bias,
+                                             first + c, x);
         multiply_columns<Format>(of_d, contract_columns + c, kPitch, d_x);
 #pragma unroll
         for (int i = 0; i < 8; ++i) {

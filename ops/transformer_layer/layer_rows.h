@@ -48,6 +48,30 @@ __device__ inline float over_row(float x) {
   return x + __shfl_xor_sync(kAllLanes, x, 2);
 }
 
+/// product = bias[first, first + 16) + rows · the transposed first 16 rows of a matrix (…, kWidth). `factors.left(m,
+/// k)` are the columns [16 k, 16 k + 16) of tile m of the rows.
+template <class Format, int kWidth, class Factors, int kTiles>
+__device__ void multiply_rows(const Factors& factors, const typename Format::Element* matrix, int pitch,
+                              const float* bias, int first, float (&product)[kTiles][2][4]) {
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    const float b = bias ? bias[first + i / 4 * 8 + own_column(i)] : 0;
+#pragma unroll
+    for (int m = 0; m < kTiles; ++m) product[m][i / 4][i % 4] = b;
+  }
+#pragma unroll
+  for (int k = 0; k < kWidth / 16; ++k) {
+    tensor_core::Right<Format> right[2];
+    tensor_core::load_transposed_right_of_product(right, matrix + k * 16, pitch);
+#pragma unroll
+    for (int m = 0; m < kTiles; ++m) {
+      const tensor_core::Left<Format> left = factors.left(m, k);
+      multiply_add(product[m][0], left, right[0]);
+      multiply_add(product[m][1], left, right[1]);
+    }
+  }
+}
+
 /// `kTiles` times 16 rows of a warp. A lane holds two columns of 8 in rows `lane / 4` and `lane / 4 + 8` of each tile.
 template <class Format, int kColumns, int kTiles>
 struct LayerRows {
@@ -175,25 +199,12 @@ struct LayerRows {
       }
     }
 
-    /// product = bias[first, first + 16) + rows · the transposed first 16 rows of a matrix (…, kWidth).
+    __device__ const tensor_core::Left<Format>& left(int m, int k) const { return columns[m][k]; }
+
+    /// See multiply_rows.
     __device__ void multiply(const Element* matrix, int pitch, const float* bias, int first,
                              float (&product)[kTiles][2][4]) const {
-#pragma unroll
-      for (int i = 0; i < 8; ++i) {
-        const float b = bias ? bias[first + i / 4 * 8 + own_column(i)] : 0;
-#pragma unroll
-        for (int m = 0; m < kTiles; ++m) product[m][i / 4][i % 4] = b;
-      }
-#pragma unroll
-      for (int k = 0; k < kWidth / 16; ++k) {
-        tensor_core::Right<Format> right[2];
-        tensor_core::load_transposed_right_of_product(right, matrix + k * 16, pitch);
-#pragma unroll
-        for (int m = 0; m < kTiles; ++m) {
-          multiply_add(product[m][0], columns[m][k], right[0]);
-          multiply_add(product[m][1], columns[m][k], right[1]);
-        }
-      }
+      multiply_rows<Format, kWidth>(*this, matrix, pitch, bias, first, product);
     }
   };
 };

@@ -77,9 +77,9 @@ __device__ void stage_network(const TransformerLayerForward<float>& p, int first
 }
 
 /// rows += the feed-forward network's result for `factors`, without its last bias. `room` is shared memory.
-template <class Sizes, class Format, class Rows>
-__device__ void feed_forward(const TransformerLayerForward<float>& p, bool vectors,
-                             const typename Rows::Factors& factors, Rows& rows, typename Format::Element* room) {
+template <class Sizes, class Format, class Factors, class Rows>
+__device__ void feed_forward(const TransformerLayerForward<float>& p, bool vectors, const Factors& factors, Rows& rows,
+                             typename Format::Element* room) {
   auto *expand = room, *contract = expand + Sizes::kHidden * Sizes::kPitch;
   const int hidden = static_cast<int>(p.hidden);
   for (int first = 0; first < hidden; first += Sizes::kHidden) {
@@ -88,7 +88,8 @@ __device__ void feed_forward(const TransformerLayerForward<float>& p, bool vecto
 #pragma unroll 1
     for (int c = 0; c < count; c += 16) {
       float h[Sizes::kTiles][2][4];
-      factors.multiply(expand + c * Sizes::kPitch, Sizes::kPitch, p.expand.bias, first + c, h);
+      multiply_rows<Format, Rows::kWidth>(factors, expand + c * Sizes::kPitch, Sizes::kPitch, p.expand.bias, first + c,
+                                          h);
       Left<Format> activated[Sizes::kTiles];
 #pragma unroll
       for (int m = 0; m < Sizes::kTiles; ++m) {
