@@ -3,6 +3,9 @@
 // Column sums of f(row, column), where f is computed on the fly: first within blocks of rows, then over the blocks in
 // double. The order depends on the extents alone. Included by kernel sources only.
 
+#include <algorithm>
+
+#include "npzoo/engine/cuda/last_block.h"
 #include "npzoo/engine/cuda/launch.h"
 #include "npzoo/engine/cuda/pack.h"
 #include "npzoo/engine/memory.h"
@@ -51,10 +54,42 @@ Grid tile_grid(const Cuda& cuda, std::int64_t rows, std::int64_t width) {
   return {tiles, enough_blocks(min(wanted, most), rows, lanes)};
 }
 
+template <class T, int count>
+struct ColumnSums {
+  T* at[count];  // (width) each
+};
+
+/// Sums the blocks' sums of columns [begin, end), whose number `which` gives. `partial` is (count, blocks, width).
+template <class T, int count>
+__device__ void finish_columns(std::int64_t blocks, std::int64_t width, std::int64_t begin, std::int64_t end,
+                               const volatile T* partial, const ColumnSums<T, count>& sums, int which) {
+  auto* shared = shared_memory<double>();  // (warps, lanes)
+  const int warps = static_cast<int>(blockDim.x) / kWarp;
+  T* to = sums.at[0];
+  for (int i = 1; i < count; ++i)
+    if (which == i) to = sums.at[i];
+  for (std::int64_t first = begin; first < end; first += kWarp) {
+    const std::int64_t column = first + lane_id();
+    double sum = 0;
+    if (column < end) {
+#pragma unroll 8
+      for (std::int64_t i = warp_id(); i < blocks; i += warps)
+        sum += static_cast<double>(partial[(which * blocks + i) * width + column]);
+    }
+    __syncthreads();
+    shared[threadIdx.x] = sum;
+    __syncthreads();
+    if (warp_id() > 0 || column >= end) continue;
+    for (int warp = 1; warp < warps; ++warp) sum += shared[warp * kWarp + lane_id()];
+    to[column] = static_cast<T>(sum);
+  }
+}
+
 /// Calls `f.add(row, column, f.read(row, column), sums)` for all rows. `add` adds to the sums of n columns. `partial`
-/// is (count, blocks of rows, width), or null if nobody needs the sums.
+/// is (count, blocks of rows, width), or null if nobody needs the sums. The last block of a tile sums those of all.
 template <class T, int n, int count, class F>
-__global__ void __launch_bounds__(kTileThreads) sum_columns(std::int64_t rows, std::int64_t width, F f, T* partial) {
+__global__ void __launch_bounds__(kTileThreads)
+    sum_columns(std::int64_t rows, std::int64_t width, F f, T* partial, ColumnSums<T, count> all) {
   constexpr int kAtATime = 4;  // rows whose elements are on their way together
   using Loaded = decltype(f.read(0, 0));
   const TilePlace<n> place(rows, width);
@@ -77,35 +112,24 @@ __global__ void __launch_bounds__(kTileThreads) sum_columns(std::int64_t rows, s
     left = half;
     __syncthreads();
   }
-  if (place.lane > 0 || place.column >= width) return;
-  for (int i = 0; i < count * n; ++i)
-    partial[(std::int64_t{i / n} * gridDim.y + blockIdx.y) * width + place.column + i % n] = shared[i * kTileThreads];
+  if (place.lane == 0 && place.column < width)
+    for (int i = 0; i < count * n; ++i)
+      partial[(std::int64_t{i / n} * gridDim.y + blockIdx.y) * width + place.column + i % n] = shared[i * kTileThreads];
+  const int ticket = static_cast<int>(blockIdx.x % kTickets);
+  const std::int64_t tiles = divide_up(gridDim.x - ticket, kTickets), columns = std::int64_t{place.columns} * n;
+  if (!is_last_block(ticket, tiles * gridDim.y, shared_memory<int>())) return;
+  for (std::int64_t begin = ticket * columns; begin < width; begin += kTickets * columns)
+    for (int i = 0; i < count; ++i)
+      finish_columns<T, count>(gridDim.y, width, begin, min(width, begin + columns), partial, all, i);
 }
 
-template <class T, int count>
-struct ColumnSums {
-  T* at[count];  // (width) each
-};
-
-/// Sums the blocks' sums. Grid (tiles of a warp's columns, count). `partial` is (count, blocks, width).
+/// Grid (tiles of a warp's columns, count). `partial` is (count, blocks, width).
 template <class T, int count>
 __global__ void __launch_bounds__(kFinishThreads)
     finish_column_sums(std::int64_t blocks, std::int64_t width, const T* partial, ColumnSums<T, count> sums) {
-  constexpr int kWarps = kFinishThreads / kWarp;
-  auto* shared = shared_memory<double>();  // (warps, lanes)
-  const std::int64_t column = std::int64_t{blockIdx.x} * kWarp + lane_id();
-  double sum = 0;
-  if (column < width)
-    for (std::int64_t i = warp_id(); i < blocks; i += kWarps)
-      sum += static_cast<double>(partial[(blockIdx.y * blocks + i) * width + column]);
-  shared[threadIdx.x] = sum;
-  __syncthreads();
-  if (warp_id() > 0 || column >= width) return;
-  for (int warp = 1; warp < kWarps; ++warp) sum += shared[warp * kWarp + lane_id()];
-  T* to = sums.at[0];
-  for (int i = 1; i < count; ++i)
-    if (static_cast<int>(blockIdx.y) == i) to = sums.at[i];
-  to[column] = static_cast<T>(sum);
+  const std::int64_t begin = std::int64_t{blockIdx.x} * kWarp;
+  finish_columns<T, count>(blocks, width, begin, min(width, begin + kWarp), partial, sums,
+                           static_cast<int>(blockIdx.y));
 }
 
 /// Sums the blocks' sums. Without blocks the result is 0.
@@ -121,13 +145,17 @@ template <class T, int n, int count, class F>
 void visit_and_sum(Cuda& cuda, const char* name, std::int64_t rows, std::int64_t width, const F& f,
                    const ColumnSums<T, count>& sums) {
   if (width == 0) return;
-  const Grid grid = rows > 0 ? tile_grid<n>(cuda, rows, width) : Grid(0, 0);
   const bool wanted = sums.at[0] != nullptr;
+  if (rows == 0) {
+    if (wanted) finish<T, count>(cuda, name, 0, width, nullptr, sums);
+    return;
+  }
+  const Grid grid = tile_grid<n>(cuda, rows, width);
   const Buffer buffer(static_cast<std::size_t>(wanted ? count * grid.y * width : 0) * sizeof(T), Device::cuda);
   T* partial = wanted ? reinterpret_cast<T*>(buffer.data()) : nullptr;
-  launch(cuda, name, sum_columns<T, n, count, F>, grid, kTileThreads,
-         wanted ? count * n * kTileThreads * sizeof(T) : std::size_t{0}, rows, width, f, partial);
-  if (wanted) finish(cuda, name, grid.y, width, partial, sums);
+  constexpr std::size_t kShared = kTileThreads * std::max(count * n * sizeof(T), sizeof(double));
+  launch(cuda, name, sum_columns<T, n, count, F>, grid, kTileThreads, wanted ? kShared : std::size_t{0}, rows, width, f,
+         partial, sums);
 }
 
 }  // namespace

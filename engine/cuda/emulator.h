@@ -119,6 +119,11 @@ inline int __ffs(unsigned bits) { return bits == 0 ? 0 : std::countr_zero(bits) 
 inline unsigned long long atomicAdd(unsigned long long* to, unsigned long long value) {
   return std::atomic_ref(*to).fetch_add(value, std::memory_order_relaxed);
 }
+/// Also orders memory: __threadfence, which sanitizers of threads do not know, does nothing here.
+inline unsigned atomicAdd(unsigned* to, unsigned value) {
+  return std::atomic_ref(*to).fetch_add(value, std::memory_order_acq_rel);
+}
+inline void __threadfence() {}
 
 template <class T>
 T __ldg(const T* from) {

@@ -151,9 +151,8 @@ void Optimiser::apply(GradientParts gradients, double clip_norm, const Tensor& l
   run_on_stretches(gradients, [&]<class T>(const Backend& context, std::span<const Stretch<T>> stretches) {
     auto* const scalars = reinterpret_cast<StepScalars*>(there.data<double>());
     Tensor squares = Tensor::empty({std::ssize(stretches)}, DType::float64, device());
-    squared_norms<T>(context, {stretches, squares.data<double>()});
     const double limit = clip_norm > 0 ? clip_norm : std::numeric_limits<double>::infinity();
-    judge_gradients<T>(context, {squares.numel(), squares.data<double>(), limit, loss.data<T>(), scalars});
+    judge_gradients<T>(context, {stretches, squares.data<double>(), limit, loss.data<T>(), scalars});
     if (config_.kind == OptimiserKind::yogi)
       return yogi_update<T>(context, {stretches, scalars, config_.beta1, config_.beta2, config_.epsilon});
     adam_update<T>(context, {stretches, scalars, config_.beta1, config_.beta2, config_.epsilon, config_.weight_decay,

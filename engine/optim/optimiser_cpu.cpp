@@ -58,7 +58,7 @@ void step(Cpu& cpu, const Update& update, Adjust adjust, Second second) {
 }  // namespace
 
 template <class T>
-void squared_norms(Cpu& cpu, const SquaredNorms<T>& p) {
+void judge_gradients(Cpu& cpu, const JudgeGradients<T>& p) {
   constexpr int kLanes = Simd<T>::kLanes, kDoubles = Simd<double>::kLanes;
   cpu.parallel_for(std::ssize(p.stretches), 1, [&p](std::int64_t first, std::int64_t) {
     const Stretch<T>& s = p.stretches[static_cast<std::size_t>(first)];
@@ -71,14 +71,10 @@ void squared_norms(Cpu& cpu, const SquaredNorms<T>& p) {
         sum += g * g;
       }
     }
-    p.results[first] = simd::sum(sum);
+    p.squares[first] = simd::sum(sum);
   });
-}
-
-template <class T>
-void judge_gradients(Cpu& /*cpu*/, const JudgeGradients<T>& p) {
   double squares = 0;
-  for (std::int64_t i = 0; i < p.n; ++i) squares += p.squares[i];
+  for (std::int64_t i = 0; i < std::ssize(p.stretches); ++i) squares += p.squares[i];
   const double norm = std::sqrt(squares);
   p.scalars->gradient_norm = norm;
   p.scalars->gradient_scale = norm > p.limit ? p.limit / norm : 1;
@@ -111,7 +107,6 @@ void yogi_update(Cpu& cpu, const YogiUpdate<T>& p) {
 }
 
 NPZOO_INSTANTIATE(judge_gradients, JudgeGradients);
-NPZOO_INSTANTIATE(squared_norms, SquaredNorms);
 NPZOO_INSTANTIATE(adam_update, AdamUpdate);
 NPZOO_INSTANTIATE(yogi_update, YogiUpdate);
 

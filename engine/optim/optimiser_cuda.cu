@@ -1,3 +1,4 @@
+#include "npzoo/engine/cuda/last_block.h"
 #include "npzoo/engine/cuda/launch.h"
 #include "npzoo/engine/optim/optimiser_kernels.h"
 
@@ -14,35 +15,25 @@ __device__ T gradient_at(const Stretch<T>& s, std::int64_t i) {
   return sum;
 }
 
-/// Returns the sum over the block's threads, in a fixed order. Only thread 0 may use it.
-__device__ double block_sum(double x) {
-  auto* sums = shared_memory<double>();
-  x = warp_sum(x);
-  if (lane_id() == 0) sums[warp_id()] = x;
-  __syncthreads();
-  double total = 0;
-  for (int i = 0; i < kThreads / kWarp; ++i) total += sums[i];
-  return total;
-}
-
 constexpr std::size_t kSumBytes = kThreads / kWarp * sizeof(double);
 
+/// A block for each stretch. The last block judges the sums of all.
 template <class T>
-__global__ void __launch_bounds__(kThreads) squared_norms_kernel(const Stretch<T>* stretches, double* results) {
-  const Stretch<T> s = stretches[blockIdx.x];
+__global__ void __launch_bounds__(kThreads) judge_kernel(JudgeGradients<T> p, const Stretch<T>* stretches, int count) {
   double sum = 0;
-  for (std::int64_t i = s.begin + threadIdx.x; i < s.end; i += kThreads) {
-    const auto g = static_cast<double>(gradient_at(s, i));
-    sum += g * g;
+  if (count > 0) {
+    const Stretch<T> s = stretches[blockIdx.x];
+    for (std::int64_t i = s.begin + threadIdx.x; i < s.end; i += kThreads) {
+      const auto g = static_cast<double>(gradient_at(s, i));
+      sum += g * g;
+    }
+    sum = block_sum(sum);
+    if (threadIdx.x == 0) p.squares[blockIdx.x] = sum;
+    if (!is_last_block(0, count, shared_memory<int>())) return;
+    const volatile double* const squares = p.squares;
+    sum = 0;
+    for (int i = static_cast<int>(threadIdx.x); i < count; i += kThreads) sum += squares[i];
   }
-  sum = block_sum(sum);
-  if (threadIdx.x == 0) results[blockIdx.x] = sum;
-}
-
-template <class T>
-__global__ void __launch_bounds__(kThreads) judge_kernel(JudgeGradients<T> p) {
-  double sum = 0;
-  for (std::int64_t i = threadIdx.x; i < p.n; i += kThreads) sum += p.squares[i];
   const double norm = square_root(block_sum(sum));
   if (threadIdx.x != 0) return;
   p.scalars->gradient_norm = norm;
@@ -123,14 +114,9 @@ void update(Cuda& cuda, const char* name, const Update& p, const Rule& rule) {
 }  // namespace
 
 template <class T>
-void squared_norms(Cuda& cuda, const SquaredNorms<T>& p) {
-  launch(cuda, "squared_norms", squared_norms_kernel<T>, static_cast<std::int64_t>(p.stretches.size()), kThreads,
-         kSumBytes, p.stretches.data(), p.results);
-}
-
-template <class T>
 void judge_gradients(Cuda& cuda, const JudgeGradients<T>& p) {
-  launch(cuda, "judge_gradients", judge_kernel<T>, 1, kThreads, kSumBytes, p);
+  const auto count = static_cast<int>(p.stretches.size());
+  launch(cuda, "judge_gradients", judge_kernel<T>, max(count, 1), kThreads, kSumBytes, p, p.stretches.data(), count);
 }
 
 template <class T>
@@ -143,7 +129,6 @@ void yogi_update(Cuda& cuda, const YogiUpdate<T>& p) {
   update<T>(cuda, "yogi_update", p, YogiRule<T>{p.beta2});
 }
 
-NPZOO_INSTANTIATE(squared_norms, SquaredNorms);
 NPZOO_INSTANTIATE(judge_gradients, JudgeGradients);
 NPZOO_INSTANTIATE(adam_update, AdamUpdate);
 NPZOO_INSTANTIATE(yogi_update, YogiUpdate);

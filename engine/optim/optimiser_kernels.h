@@ -28,27 +28,19 @@ struct StepScalars {
   double skip = 0;                                    // 1: the step changes nothing
 };
 
-/// Computes the sum of squares of each stretch's gradient, in double.
-template <class T>
-struct SquaredNorms {
-  std::span<const Stretch<T>> stretches;
-  double* results;
-};
-
-/// Sets gradient_norm to the root of the sum of `squares`, gradient_scale to limit / norm if the norm is above the
-/// limit, else to 1, and skip to 1 if the norm or the loss is not finite.
+/// Computes in double the sum of squares of each stretch's gradient. Sets gradient_norm to the root of their sum,
+/// gradient_scale to limit / norm if the norm is above the limit, else to 1, and skip to 1 if the norm or the loss is
+/// not finite.
 template <class T>
 struct JudgeGradients {
-  std::int64_t n;
-  const double* squares;
-  double limit;   // infinite: the gradients stay as they are
-  const T* loss;  // null: there is none
+  std::span<const Stretch<T>> stretches;
+  double* squares;  // room for a number of each stretch
+  double limit;     // infinite: the gradients stay as they are
+  const T* loss;    // null: there is none
   StepScalars* scalars;
 };
 
 NPZOO_KERNEL(judge_gradients, JudgeGradients);
-
-NPZOO_KERNEL(squared_norms, SquaredNorms);
 
 /// The smallest normal number. A first moment below it becomes 0. A second moment stops at twice this number, so that m
 /// / √v stays defined without an epsilon.
