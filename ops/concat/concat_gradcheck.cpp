@@ -18,6 +18,15 @@ void concat_gradcheck_cases(GradcheckCases& cases) {
       return concat({in[0], square(in[0]), in[0]}, -1);
     });
 
+    cases.add("concat_points", {cases.normal({2, n, 1}), cases.normal({2, n, 2}), cases.normal({2, 3, 1})},
+              [](const Inputs& in) {
+                return concat_points({{{in[0], in[1]}}, {{in[2]}}});
+              });
+    const Tensor lengths = cases.integers({2}, 0, n + 1);
+    cases.add("concat_points, padding", {cases.normal({2, n, 4})}, [lengths](const Inputs& in) {
+      return concat_points({{{in[0], in[0]}, lengths}, {{square(in[0])}, lengths}});
+    });
+
     cases.add("slice", {cases.normal({2, n + 3, 4})}, [n](const Inputs& in) { return slice(in[0], 1, 1, n + 2); });
     cases.add("slice, overlapping", {cases.normal({2, n + 2})},
               [n](const Inputs& in) { return mul(slice(in[0], -1, 0, n + 1), slice(in[0], -1, 1, n + 2)); });

@@ -1,5 +1,6 @@
 #include "npzoo/ops/concat/concat.h"
 
+#include "npzoo/ops/mask_points/mask_points.h"
 #include "tests/ops/gradcheck_all.h"
 #include "tests/testing.h"
 
@@ -113,6 +114,66 @@ TEST_CASE("concat: recorded only where it must be") {
   CHECK(concat({constant, x}, 0).variable().tape != 0);
   CHECK(tape.size() == 1);
   CHECK(tape.name(0) == "concat");
+}
+
+TEST_CASE_TEMPLATE("concat_points: sets behind each other, zeros for columns and points that are missing", T, float,
+                   double) {
+  const T nan = static_cast<T>(kNaN);
+  const Tensor x = Tensor::from<T>({2, 2, 1}, {1, nan, 2, 3}),
+               y = Tensor::from<T>({2, 2, 2}, {4, 5, nan, nan, 6, 7, 8, 9});
+  const Tensor lengths = Tensor::from<std::int64_t>({2}, {1, 2}), more = Tensor::from<T>({2, 1, 1}, {10, 11});
+  const Function joined = [&](const std::vector<Tensor>& in) {
+    return concat_points({{{in[0], in[1]}, lengths}, {{in[2]}}});
+  };
+  const auto found = with_gradients(joined, {x, y, more});
+  CHECK(found[0].shape() == Shape{2, 3, 3});
+  CHECK(doubles(found[0]) == std::vector<double>{1, 4, 5, 0, 0, 0, 10, 0, 0, 2, 6, 7, 3, 8, 9, 11, 0, 0});
+  // Gradients are those of the same points, joined step by step. Padding has none.
+  const Function steps = [&](const std::vector<Tensor>& in) {
+    const Tensor first = concat({mask_points(in[0], lengths), mask_points(in[1], lengths)}, -1);
+    return concat({first, concat({in[2], Tensor::zeros({2, 1, 2}, dtype_of<T>())}, -1)}, 1);
+  };
+  const auto expected = with_gradients(steps, {x, y, more});
+  for (std::size_t i = 0; i < expected.size(); ++i) CHECK(same_bits(found[i], expected[i]));
+}
+
+TEST_CASE("concat_points: an array that occurs twice, and more arrays than a kernel takes") {
+  const Tensor x = normal<double>({2, 5, 3}, 1);
+  const Function many = [](const std::vector<Tensor>& in) {
+    return concat_points({{std::vector<Tensor>(13, in[0])}, {{in[0]}}});
+  };
+  const Function steps = [](const std::vector<Tensor>& in) {
+    const Tensor wide = concat(std::vector<Tensor>(13, in[0]), -1);
+    return concat({wide, concat({in[0], Tensor::zeros({2, 5, 36}, DType::float64)}, -1)}, 1);
+  };
+  const auto found = with_gradients(many, {x}), expected = with_gradients(steps, {x});
+  CHECK(same_bits(found[0], expected[0]));
+  CHECK(error(found[1], doubles(expected[1])) <= 1e-14);
+}
+
+TEST_CASE("concat_points: errors") {
+  const Tensor x = Tensor::zeros({2, 3, 1}), y = Tensor::zeros({2, 4, 1});
+  const auto join = [](std::vector<PointsToJoin> sets) { concat_points(sets); };
+  CHECK_THROWS_WITH_AS(join({}), "[concat_points] no points given, expected a set or more", Error);
+  CHECK_THROWS_WITH_AS(join({{{x}}, {}}), "[concat_points] a set without arrays found, expected one or more", Error);
+  CHECK_THROWS_WITH_AS(join({{{Tensor::zeros({3})}}}), "[concat_points] (3) found, expected (B, N, D)", Error);
+  CHECK_THROWS_WITH_AS(join({{{x, y}}}), "[concat_points] (2, 4, 1) found, expected (2, 3, D)", Error);
+  CHECK_THROWS_WITH_AS(join({{{x}}, {{Tensor::zeros({1, 4, 1})}}}),
+                       "[concat_points] (1, 4, 1) found, expected (2, 4, D)", Error);
+  CHECK_THROWS_WITH_AS(join({{{x, x.to(DType::float64)}}}), "[concat_points] float64 found beside float32", Error);
+  CHECK_THROWS_WITH_AS(join({{{x}, Tensor::from<std::int64_t>({2}, {4, 0})}}),
+                       "[concat_points] length 0 is 4, expected in [0, 3]", Error);
+}
+
+TEST_CASE_TEMPLATE("copy_slices: tensors and constants, several in one call", T, float, double) {
+  const Tensor whole = normal<T>({2, 4}, 1), other = normal<T>({3}, 2), before = whole.clone();
+  copy_slices(std::vector<SliceToCopy>{
+      {Tensor::full({2, 1}, 5, dtype_of<T>()), 1, 0, whole}, {{}, 1, 2, whole, 2, 7}, {{}, 0, 1, other, 1}});
+  const auto old = doubles(before);
+  CHECK(doubles(whole) == std::vector<double>{5, old[1], 7, 7, 5, old[5], 7, 7});
+  CHECK(doubles(other)[1] == 0);
+  CHECK_THROWS_WITH_AS(copy_slices(std::vector<SliceToCopy>{{{}, 1, 3, whole, 2}}),
+                       "[copy_slice] (2, 2) does not fit (2, 4) from position 3 of axis 1 on", Error);
 }
 
 TEST_CASE("concat, slice, split: errors") {
