@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "npzoo/datasets/gaussian_processes/log_sum.h"
@@ -14,6 +15,8 @@
 #include "npzoo/ops/concat/concat.h"
 #include "npzoo/ops/elementwise/elementwise.h"
 #include "npzoo/ops/gaussian_log_density/gaussian_log_density.h"
+#include "npzoo/ops/mean_and_deviation/mean_and_deviation.h"
+#include "npzoo/ops/mean_nll/mean_nll.h"
 #include "npzoo/ops/reduce/reduce.h"
 #include "npzoo/ops/reshape/reshape.h"
 
@@ -226,8 +229,8 @@ Tensor Prediction::log_likelihood(const Tensor& y) const {
 }
 
 Tensor nll(const Tensor& ll, const Tensor& weights, const Tensor& totals) {
-  if (!weights.defined()) return affine(mean(ll), -1, 0);
-  return affine(mean(div(sum(mul(ll, weights), -1), totals.defined() ? totals : sum(weights, -1))), -1, 0);
+  // Weights that were joined with recorded values are still constants.
+  return mean_nll(ll, weights.detach(), totals.detach());
 }
 
 Tensor standard_deviation(const Tensor& s, const StdForm& form) {
@@ -240,10 +243,24 @@ Tensor standard_deviation(const Tensor& s, const StdForm& form) {
   fail("[gaussian_head] unknown form of the standard deviation");
 }
 
+namespace {
+
+DeviationForm deviation_form(const StdForm& form) {
+  const double least = form.least();
+  switch (form.kind) {
+    case StdForm::Kind::exp: return {DeviationCurve::exp, 1, form.added};
+    case StdForm::Kind::softplus: return {DeviationCurve::softplus, 1 - form.floor, least};
+    case StdForm::Kind::root_softplus: return {DeviationCurve::root_softplus, 1, least};
+    case StdForm::Kind::half_log_variance: return {DeviationCurve::half_exp, 1 - form.floor, least};
+  }
+  fail("[gaussian_head] unknown form of the standard deviation");
+}
+
+}  // namespace
+
 Moments gaussian_head(const Tensor& raw, const StdForm& form) {
-  const std::int64_t dy = raw.dim(-1) / 2;
-  const auto parts = split(raw, -1, {dy, dy});
-  return {parts[0], standard_deviation(parts[1], form)};
+  auto [mean, std] = mean_and_deviation(raw, deviation_form(form));
+  return {std::move(mean), std::move(std)};
 }
 
 }  // namespace npzoo

@@ -8,6 +8,7 @@
 #include "npzoo/ops/local_taylor/local_taylor.h"
 #include "npzoo/ops/masked_attention/masked_attention.h"
 #include "npzoo/ops/matmul/matmul.h"
+#include "npzoo/ops/mean_nll/mean_nll.h"
 #include "npzoo/ops/random_feature_attention/random_feature_attention.h"
 #include "npzoo/ops/time_encoding/time_encoding.h"
 #include "npzoo/ops/top_softmax/top_softmax.h"
@@ -58,6 +59,13 @@ const Row kRows[] = {
     {"event_times", 2, {1, 1}, [](const Tensor* x) { event_times(x[0], x[1].view({1})); }},
     {"local_taylor", 3, {1, 4, 1}, [](const Tensor* x) { local_taylor(x[0], x[1], 2, {}, 0, x[2]); }},
     {"gaussian_log_density", 3, {2, 2}, [](const Tensor* x) { gaussian_log_density(x[0], x[1], x[2]); }},
+    {"concat_points",
+     2,
+     {1, 2, 2},
+     [](const Tensor* x) {
+       concat_points({{{x[0], x[1]}}});
+     }},
+    {"mean_nll", 3, {2, 1}, [](const Tensor* x) { mean_nll(x[0], x[1], x[2].view({2})); }},
     {"linear", 2, {4, 4}, [](const Tensor* x) { linear(x[0], x[1], {}); }},
     {"linear", 3, {1, 1}, [](const Tensor* x) { linear(x[0], x[1], x[2].view({1})); }},
     {"layer_norm", 3, {4}, [](const Tensor* x) { layer_norm(x[0], x[1], x[2]); }},

@@ -55,6 +55,26 @@ TEST_CASE_TEMPLATE("linear: values", T, float, double) {
   check_size({2000, 64}, 64);
 }
 
+TEST_CASE_TEMPLATE("linear: the gradient of a bias so wide that tiles of columns share a count of blocks", T, float,
+                   double) {
+  constexpr std::int64_t kRows = 70, kWidth = 32 * 256 + 33;
+  Tensor bias = normal<T>({kWidth}, 1);
+  const Tensor x = normal<T>({kRows, 1}, 2), weight = normal<T>({kWidth, 1}, 3), d_out = normal<T>({kRows, kWidth}, 4);
+  std::vector<double> expected(kWidth);
+  const std::vector<double> slopes = doubles(d_out);
+  for (std::size_t i = 0; i < slopes.size(); ++i) expected[i % kWidth] += slopes[i];
+  for (int repetition = 0; repetition < 2; ++repetition) {  // the counts begin anew
+    Tape tape;
+    tape.watch(bias);
+    Tensor out;
+    {
+      const Recording on(tape);
+      out = linear(x, weight, bias);
+    }
+    CHECK(error(tape.backward(out, d_out).of(bias), expected) <= 10 * kTolerance<T>);
+  }
+}
+
 TEST_CASE("linear: gradients") { gradcheck_all(linear_gradcheck_cases); }
 
 TEST_CASE_TEMPLATE("linear: gradients of many rows", T, float, double) {

@@ -11,6 +11,7 @@
 #include "npzoo/ops/mask_points/mask_points.h"
 #include "npzoo/ops/masked_attention/attention_weights.h"
 #include "npzoo/ops/masked_attention/masked_attention.h"
+#include "npzoo/ops/mean_nll/mean_nll.h"
 #include "npzoo/ops/random_feature_attention/linear_attention_weights.h"
 #include "npzoo/ops/random_feature_attention/random_feature_attention.h"
 #include "npzoo/ops/reduce/reduce.h"
@@ -127,16 +128,22 @@ void add_lengths(Collector& cases) {
             [](const Inputs& in) { return gather(in[0], in[1]); });
   cases.add("mask_points", {cases.normal({3, 9, 2}), cases.lengths(3, 9)},
             [](const Inputs& in) { return mask_points(in[0], in[1]); });
+  cases.add("concat_points, lengths", {cases.normal({3, 9, 2}), cases.normal({3, 4, 3}), cases.lengths(3, 9)},
+            [](const Inputs& in) {
+              return concat_points({{{in[0]}, in[2]}, {{in[1]}}});
+            });
+  cases.add("mean_nll, weights and totals", {cases.normal({3, 9}), cases.positive({3, 9}), cases.positive({3})},
+            [](const Inputs& in) { return mean_nll(in[0], in[1], in[2]); });
   cases.add("masked_mean", {cases.normal({3, 9, 2}), cases.lengths(3, 9)},
             [](const Inputs& in) { return masked_mean(in[0], in[1]); });
   const RegularGrid line = RegularGrid::over({-1.5, 0.4, 9}), plane = RegularGrid::over({-1, 0.5, 5}, {-1.2, 0.6, 4});
   for (const RegularGrid& grid : {line, plane})
     for (const std::int64_t scales : {1, 3})
       cases
-          .add(
-              "points_to_grid, lengths",
-              {cases.normal({2, 7, 3}), cases.positive({scales}), cases.normal({2, 7, grid.dims()}), cases.lengths(2, 7)},
-              [=](const Inputs& in) { return points_to_grid(in[2], in[0], in[1], grid, in[3]); })
+          .add("points_to_grid, lengths",
+               {cases.normal({2, 7, 3}), cases.positive({scales}), cases.normal({2, 7, grid.dims()}),
+                cases.lengths(2, 7)},
+               [=](const Inputs& in) { return points_to_grid(in[2], in[0], in[1], grid, in[3]); })
           .spreads = true;
   cases.add("cholesky_log_density, lengths", {cases.normal({3, 4, 2}), cases.positive({3, 8, 8}), cases.lengths(3, 4)},
             [](const Inputs& in) { return cholesky_log_density(in[0], in[1], in[2]); });
