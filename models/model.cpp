@@ -2,7 +2,6 @@
 
 #include "npzoo/engine/boundary.h"
 #include "npzoo/engine/error.h"
-#include "npzoo/ops/concat/concat.h"
 #include "npzoo/ops/elementwise/elementwise.h"
 #include "npzoo/ops/gather/gather.h"
 #include "npzoo/ops/mask_points/mask_points.h"
@@ -25,12 +24,22 @@ std::int64_t count(const Context& context, std::int64_t b) {
   return n;
 }
 
+void check_each_length(const Context& context) {
+  check_lengths(context);
+  if (!context.lengths.defined()) return;
+  for (std::int64_t b = 0; b < context.xc.dim(0); ++b) count(context, b);
+}
+
 }  // namespace
 
+PointsToJoin points_of(const Context& context) {
+  check_each_length(context);
+  return {{context.xc, context.yc}, context.lengths};
+}
+
 Context clear_padding(const Context& context) {
-  check_lengths(context);
+  check_each_length(context);
   if (!context.lengths.defined()) return context;
-  for (std::int64_t b = 0; b < context.xc.dim(0); ++b) count(context, b);
   return {mask_points(context.xc, context.lengths), mask_points(context.yc, context.lengths), context.lengths};
 }
 

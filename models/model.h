@@ -10,6 +10,7 @@
 #include "npzoo/engine/module.h"
 #include "npzoo/models/likelihoods/likelihood.h"
 #include "npzoo/models/prediction.h"
+#include "npzoo/ops/concat/concat.h"
 #include "npzoo/ops/set_convolution/regular_grid.h"
 
 namespace npzoo {
@@ -23,6 +24,9 @@ struct Context {
 
 /// Returns the context with zeros in the padding. Padding may hold NaN, and 0 · NaN would reach the weights' gradients.
 Context clear_padding(const Context& context);
+
+/// Returns the points of a context with their values, for `concat_points`, which clears the padding.
+PointsToJoin points_of(const Context& context);
 
 /// Returns the points of `a`, then those of `b`, with the padding of both at the end. `draws` recompute it in captured
 /// steps.

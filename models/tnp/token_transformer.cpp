@@ -24,13 +24,13 @@ TokenModel::TokenModel(const TokenTransformerConfig& config, Initializer& init)
 
 std::unique_ptr<TokenTransformerState> TokenModel::encoded(const Context& context, const Draws& draws,
                                                            std::int64_t samples, const Dropping& dropping) const {
-  auto layers = layers_of(clear_padding(context), dropping);
+  auto layers = layers_of(context, dropping);
   return std::make_unique<TokenTransformerState>(HeldContext(context, draws, samples), std::move(layers));
 }
 
-TwoStreamTransformer::Encoded TokenModel::layers_of(const Context& points, const Dropping& dropping) const {
-  Tensor tokens = tokens_of(concat({points.xc, points.yc}, -1));                            // (B, Nc, E)
-  return encoder.encode(std::move(tokens), PrefixMask::lengths(points.lengths), dropping);  // per layer
+TwoStreamTransformer::Encoded TokenModel::layers_of(const Context& context, const Dropping& dropping) const {
+  Tensor tokens = tokens_of(concat_points({points_of(context)}));                            // (B, Nc, E)
+  return encoder.encode(std::move(tokens), PrefixMask::lengths(context.lengths), dropping);  // per layer
 }
 
 bool TokenModel::together(const Context& context, const Tensor& xt) const {
@@ -38,11 +38,10 @@ bool TokenModel::together(const Context& context, const Tensor& xt) const {
   return encoder.records_whole({context.xc.dim(0), nc + xt.dim(1), config_.transformer.width}, nc);
 }
 
-Tensor TokenModel::encode_points(const Context& context, const Tensor& points) const {
+Tensor TokenModel::encode_together(const Context& context, const Tensor& xt) const {
   const std::int64_t nc = context.xc.dim(1);
-  const Context own = clear_padding(context);
-  const Tensor tokens = embedder(concat({concat({own.xc, own.yc}, -1), points}, 1));  // (B, Nc + n, E)
-  return slice(encoder.together(tokens, nc, PrefixMask::lengths(own.lengths)), 1, nc, tokens.dim(1));
+  const Tensor tokens = embedder(concat_points({points_of(context), {{xt}}}));  // (B, Nc + Nt, E)
+  return slice(encoder.together(tokens, nc, PrefixMask::lengths(context.lengths)), 1, nc, tokens.dim(1));
 }
 
 Tensor TokenModel::tokens_of(const Tensor& points) const {
@@ -63,13 +62,12 @@ std::unique_ptr<ContextState> TokenModel::do_condition(const Context& context, D
 template <class F>
 Tensor TokenModel::chunks(const ContextState& state, const Tensor& xt, const F& f) const {
   const auto& context = state_as<TokenTransformerState>(state, "token_transformer");
+  if (context.encoded.empty() && together(context.context, xt)) return f(encode_together(context.context, xt));
   const auto with_unknown = [this](const Tensor& x) {  // (B, n, Dx + Dy)
     return concat({x, Tensor::zeros(x.shape().with(-1, config_.dim_y), x.dtype(), x.device())}, -1);
   };
-  if (context.encoded.empty() && together(context.context, xt))
-    return f(encode_points(context.context, with_unknown(xt)));
   const PrefixMask mask = PrefixMask::lengths(context.context.lengths);
-  const auto encoded = context.encoded.empty() ? layers_of(clear_padding(context.context)) : context.encoded;
+  const auto encoded = context.encoded.empty() ? layers_of(context.context) : context.encoded;
   const auto rows = [this, mask, encoded, with_unknown, f](const Tensor& x, std::int64_t) {
     return f(encoder.query(encoded, embedder(with_unknown(x)), mask));  // (B, n, E)
   };
@@ -87,9 +85,8 @@ Tensor TokenModel::encode_targets(const ContextState& state, const Tensor& xt, c
 
 Tensor TokenModel::encode_context(const ContextState& state) const {
   const auto& own = state_as<TokenTransformerState>(state, "token_transformer");
-  const Context points = clear_padding(own.context);
-  const PrefixMask mask = PrefixMask::lengths(points.lengths);
-  const Tensor tokens = embedder(concat({points.xc, points.yc}, -1));
+  const PrefixMask mask = PrefixMask::lengths(own.context.lengths);
+  const Tensor tokens = embedder(concat_points({points_of(own.context)}));
   return own.encoded.empty() ? encoder.together(tokens, tokens.dim(1), mask) : encoder.query(own.encoded, tokens, mask);
 }
 

@@ -58,12 +58,11 @@ class TokenModel : public Model {
  private:
   /// points (B, N, Dx + Dy) → (B, N, E)
   Tensor tokens_of(const Tensor& points) const;
-  /// The layers of a context whose padding is clear.
-  TwoStreamTransformer::Encoded layers_of(const Context& points, const Dropping& dropping = {}) const;
+  TwoStreamTransformer::Encoded layers_of(const Context& context, const Dropping& dropping = {}) const;
   /// True if a recording takes context and targets (B, Nt, Dx) through the encoder together.
   bool together(const Context& context, const Tensor& xt) const;
-  /// Encodes points (B, n, Dx + Dy) together with the context: (B, n, E).
-  Tensor encode_points(const Context& context, const Tensor& points) const;
+  /// Encodes targets xt (B, Nt, Dx) together with the context: (B, Nt, E).
+  Tensor encode_together(const Context& context, const Tensor& xt) const;
   template <class F>
   Tensor chunks(const ContextState& state, const Tensor& xt, const F& f) const;
 

@@ -1,6 +1,7 @@
 #include "npzoo/models/training/device_step.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "npzoo/engine/cancellation.h"
 #include "npzoo/engine/cuda/transfer.h"
@@ -12,9 +13,6 @@ namespace npzoo {
 
 namespace {
 
-/// Makes `padded` begin with the points of x (B, N, D), as far as there are any.
-void load_points(const Tensor& x, Tensor& padded) { copy_slice(x, 1, 0, padded); }
-
 /// Those given, or all `points`.
 void load_lengths(const Tensor& given, std::int64_t points, Tensor& padded) {
   const auto lengths = padded.values<std::int64_t>();
@@ -24,12 +22,10 @@ void load_lengths(const Tensor& given, std::int64_t points, Tensor& padded) {
     std::ranges::fill(lengths, points);
 }
 
-/// Weights (B, N): 1 for the first `points`, or those given, and 0 for padding.
-void load_weights(const Tensor& given, std::int64_t points, Tensor& padded) {
-  gpu_runtime().fill(padded.address(), 0, padded.bytes());
-  const Tensor own =
-      given.defined() ? given : Tensor::full({padded.dim(0), points}, 1, padded.dtype(), padded.device());
-  copy_slice(own, 1, 0, padded);
+/// Adds what makes weights (B, N): 1 for the first `points`, or those given, and 0 for padding.
+void add_weights(const Tensor& given, std::int64_t points, const Tensor& padded, std::vector<SliceToCopy>& slices) {
+  slices.push_back({given, 1, 0, padded, points, 1});
+  slices.push_back({{}, 1, points, padded, padded.dim(1) - points});
 }
 
 /// While it lives work is noted down instead of done. What was not ended is dropped, with its uploads.
@@ -88,20 +84,21 @@ DeviceStep::Bucket& DeviceStep::bucket_for(const Task& task) {
 
 void DeviceStep::load(const Task& task, Bucket& bucket) {
   Task& padded = bucket.task;
-  load_points(task.xc, padded.xc);
-  load_points(task.yc, padded.yc);
-  load_points(task.xt, padded.xt);
-  load_points(task.yt, padded.yt);
   load_lengths(task.lengths, task.xc.dim(1), padded.lengths);
   load_lengths(task.target_lengths, task.xt.dim(1), padded.target_lengths);
-  load_weights(task.target_weights, task.xt.dim(1), padded.target_weights);
-  load_weights(task.context_weights, task.xc.dim(1), padded.context_weights);
+  std::vector<SliceToCopy> slices{
+      {task.xc, 1, 0, padded.xc}, {task.yc, 1, 0, padded.yc}, {task.xt, 1, 0, padded.xt}, {task.yt, 1, 0, padded.yt}};
+  add_weights(task.target_weights, task.xt.dim(1), padded.target_weights, slices);
+  add_weights(task.context_weights, task.xc.dim(1), padded.context_weights, slices);
   if (task.batch_statistics.defined()) {
     if (!padded.batch_statistics.defined()) padded.batch_statistics = Tensor::empty_like(task.batch_statistics);
-    copy_slice(task.batch_statistics, 0, 0, padded.batch_statistics);
+    slices.push_back({task.batch_statistics, 0, 0, padded.batch_statistics});
   }
-  copy_slice(task.target_totals.defined() ? task.target_totals : sum(padded.target_weights, -1), 0, 0,
-             padded.target_totals);
+  const Tensor totals = task.target_totals.defined() || !task.target_weights.defined() ? task.target_totals
+                                                                                       : sum(task.target_weights, -1);
+  slices.push_back(
+      {totals, 0, 0, padded.target_totals, padded.target_totals.dim(0), static_cast<double>(task.xt.dim(1))});
+  copy_slices(slices);
 }
 
 void DeviceStep::run(Bucket& bucket, const Draws& draws, double clip_norm) {
