@@ -18,7 +18,7 @@ struct CopiedPiece {
   const std::int64_t* lengths = nullptr;  // (sets); rows from there on count as 0, and are not read
 };
 
-/// Pieces that do not overlap.
+/// Pieces that do not overlap, none of them empty. Those that are added have an x.
 template <class T>
 struct CopyPieces {
   static constexpr int kMost = 10;
