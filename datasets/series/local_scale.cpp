@@ -29,6 +29,12 @@ class Window {
   std::vector<double> sorted_;
 };
 
+std::vector<double> sizes_of(std::span<const double> errors) {
+  std::vector<double> sizes;
+  for (const double error : errors) sizes.push_back(std::abs(error));
+  return sizes;
+}
+
 /// Deviations of normal errors with the medians of windows that reach so far to each side; at least a thousandth of the
 /// root of the mean square of all, so that values that repeat have one.
 std::vector<double> scales(std::span<const double> sizes, std::size_t reach) {
@@ -73,8 +79,9 @@ std::vector<double> smooth(std::span<const double> scale, std::size_t reach) {
 
 }  // namespace
 
-LocalScale::LocalScale(std::vector<double> x, std::span<const double> scale) : x_(std::move(x)) {
-  for (const double s : scale) logs_.push_back(std::log(s));
+LocalScale::LocalScale(std::span<const double> x, std::span<const double> errors, std::size_t reach)
+    : x_(x.begin(), x.end()), reach_(reach) {
+  for (const double s : smooth(scales(sizes_of(errors), reach), reach / 2)) logs_.push_back(std::log(s));
 }
 
 double LocalScale::at(double x) const {
@@ -90,12 +97,10 @@ double LocalScale::ratio() const { return std::exp(std::ranges::max(logs_) - std
 std::optional<LocalScale> find_local_scale(std::span<const double> x, std::span<const double> errors) {
   const std::size_t n = errors.size();
   if (n < kFewest) return {};
-  std::vector<double> sizes;
-  for (const double error : errors) sizes.push_back(std::abs(error));
-  const std::vector<double> one = scales(sizes, n);
+  const std::vector<double> sizes = sizes_of(errors), one = scales(sizes, n);
   if (!(one.front() > 0)) return {};
   double best = log_density(sizes, one) + kClearly;
-  std::optional<LocalScale> found;
+  std::size_t found = 0;
   for (const std::size_t part : {24, 12, 6, 3}) {
     const std::size_t reach = n / part;
     if (reach < kLeastReach) continue;
@@ -103,9 +108,9 @@ std::optional<LocalScale> find_local_scale(std::span<const double> x, std::span<
     const double density = log_density(sizes, local);
     if (!(density > best)) continue;
     best = density;
-    found.emplace(std::vector<double>(x.begin(), x.end()), smooth(local, reach / 2));
+    found = reach;
   }
-  return found;
+  return found > 0 ? std::optional<LocalScale>(std::in_place, x, errors, found) : std::nullopt;
 }
 
 std::vector<double> errors_beside_neighbours(std::span<const double> x, std::span<const double> y) {

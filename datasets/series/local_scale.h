@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <vector>
@@ -9,15 +10,18 @@ namespace npzoo {
 /// The size of errors along one input: linear between points on a scale of logarithms, constant beyond them.
 class LocalScale {
  public:
-  /// `x` must increase, or stay equal. Both have at least one element, and `scale` is positive.
-  LocalScale(std::vector<double> x, std::span<const double> scale);
+  /// The deviations that normal errors (n, at least 1) have by the medians of their sizes, over windows of `reach`
+  /// points to each side and without the error itself, smoothed. `x` (n) must increase, or stay equal.
+  LocalScale(std::span<const double> x, std::span<const double> errors, std::size_t reach);
 
   double at(double x) const;
   /// The largest over the smallest.
   double ratio() const;
+  std::size_t reach() const { return reach_; }
 
  private:
   std::vector<double> x_, logs_;
+  std::size_t reach_;
 };
 
 /// Looks for a change of the size of `errors` (n) along increasing `x` (n): medians of absolute errors over windows of

@@ -210,6 +210,19 @@ TEST_CASE("outliers: inputs and values far from all others") {
   CHECK_FALSE(far_values(Values{1, -990, 2, 1.5}).has_value());
   CHECK_FALSE(far_values(Values{-999, 2}).has_value());
   CHECK_FALSE(far_values(Values{}).has_value());
+  Values two;
+  for (int i = 0; i < 100; ++i) two.push_back(10 + 3 * std::sin(i / 9.0));
+  two[20] = 1e7, two[60] = 2e7;
+  const auto together = far_values(two);
+  REQUIRE(together);
+  CHECK(together->furthest == 2e7);
+  CHECK(together->count == 2);
+  two[10] = two[30] = -32768, two[40] = 65535;
+  CHECK(far_values(two)->values == Values{-32768, 2e7, 1e7, 65535});
+  two[50] = 4e5;  // of five, those that are far from the others
+  CHECK(far_values(two)->values == Values{2e7, 1e7});
+  CHECK_FALSE(far_values(Values{1, 2, 3, 4, 1e9, 2e9, 3e9, 4e9, 5e9}).has_value());
+  CHECK_FALSE(far_values(Values{1, 1e9}).has_value());
 }
 
 TEST_CASE("standardise: extents that are too large or too small") {

@@ -110,6 +110,23 @@ TEST_CASE("changing noise: deviations follow it, of weights and of a Gaussian pr
   }
 }
 
+TEST_CASE("changing noise: a wave that slows down keeps the deviations of its noise where it is slow") {
+  std::vector<double> x, y, truth;
+  Random random(2);
+  for (int i = 0; i < 300; ++i) {
+    const double value = 5 * std::sin(std::pow((300 - i) / 60.0, 3)) + 0.1 * random.normal();
+    x.push_back(i);
+    y.push_back(i % 5 == 2 ? kNaN : value);
+    truth.push_back(i % 5 == 2 ? value : kNaN);
+  }
+  const FillResult result = fill(weights_of_tables(), {.x = x, .values = {y}, .truth = {truth}});
+  CHECK(result.scores[0].coverage_95 > 0.85);
+  int inside = 0;  // of the 30 that are asked in the slow half
+  for (std::size_t i = 152; i < 300; i += 5)
+    inside += std::abs(truth[i] - result.columns[0].mean[i]) < 1.96 * result.columns[0].std[i];
+  CHECK(inside >= 24);
+}
+
 TEST_CASE("changing noise: noise of one deviation changes no figure") {
   const Wave wave(0.1);
   const FillResult result = fill(weights_of_tables(), wave.data());

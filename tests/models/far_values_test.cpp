@@ -64,6 +64,20 @@ TEST_CASE("far values: the others are predicted as if one were missing, and the 
   }
 }
 
+TEST_CASE("far values: two that differ are both left out") {
+  Waves two(1e7);
+  const Waves missing(kNaN);
+  two.y[kFar + 10] = 2e7;
+  std::vector<double> without = missing.y;
+  without[kFar + 10] = kNaN;
+  FillData other = missing.data();
+  other.values = {without};
+  const FillResult with = fill(weights_of_tables(), two.data()), expected = fill(weights_of_tables(), other);
+  CHECK(with.columns[0].mean == expected.columns[0].mean);
+  CHECK(
+      warning_of(with).starts_with("1 of 2 series has values far from all others, which are left out, such as y1 = "));
+}
+
 TEST_CASE("far values: a value within a hundred deviations of the others counts") {
   const Waves within(30), missing(kNaN);
   const FillResult with = fill(weights_of_tables(), within.data()), without = fill(weights_of_tables(), missing.data());

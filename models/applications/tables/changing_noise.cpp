@@ -15,7 +15,7 @@ namespace npzoo {
 
 namespace {
 
-constexpr std::size_t kMostPoints = 1000, kParts = 3;
+constexpr std::size_t kMostPoints = 1000, kParts = 10;
 
 /// The points of a series in the order of its input, then of its values.
 Series in_order(const Series& series) {
@@ -42,13 +42,6 @@ struct Factors {
   std::vector<double> at{};
   double ratio = 1;
 
-  /// What the method is asked instead: `means` are those of the targets.
-  void apply(Series& series, std::span<const double> means) const {
-    for (std::size_t i = 0; i < series.truth.size(); ++i)
-      series.truth[i] = means[i] + (series.truth[i] - means[i]) / at[i];
-    for (std::size_t i = 0; i < series.added_variance.size(); ++i) series.added_variance[i] /= at[i] * at[i];
-  }
-
   void apply(SeriesPrediction& said) const {
     said.noise_ratio = ratio;
     const auto spread = [&](std::vector<double>& figures) {
@@ -64,12 +57,12 @@ struct Factors {
   }
 };
 
-/// Errors over their deviations of points that a method predicts from the others, and their places.
+/// Errors of points that a method predicts from the others, and their places in order.
 struct Errors {
-  std::vector<double> x, of_deviation;
+  std::vector<double> x, plain, of_deviation;  // the last: over the deviations
 };
 
-Errors errors_of_thirds(SeriesMethod& trials, const Series& sorted) {
+Errors errors_of_hidden(SeriesMethod& trials, const Series& sorted) {
   std::vector<Series> questions(kParts, sorted);
   std::vector<std::vector<double>> truth(kParts);
   for (std::size_t part = 0; part < kParts; ++part) {
@@ -88,38 +81,58 @@ Errors errors_of_thirds(SeriesMethod& trials, const Series& sorted) {
   trials.predict([&] { return given < kParts ? std::optional(questions[given++]) : std::nullopt; },
                  [&](SeriesPrediction one) { said.push_back(std::move(one)); });
   Errors errors;
-  for (std::size_t i = 1; i + 1 < sorted.x.size(); ++i) {  // every third, in the order of the input
+  for (std::size_t i = 1; i + 1 < sorted.x.size(); ++i) {
     const SeriesPrediction& one = said[i % kParts];
     const std::size_t k = i % kParts == 0 ? i / kParts - 1 : i / kParts;
     errors.x.push_back(sorted.x[i]);
-    errors.of_deviation.push_back((truth[i % kParts][k] - one.mean[k]) / one.std[k]);
+    errors.plain.push_back(truth[i % kParts][k] - one.mean[k]);
+    errors.of_deviation.push_back(errors.plain.back() / one.std[k]);
   }
   return errors;
 }
 
-std::optional<Factors> find_factors(SeriesMethod& trials, const Series& series) {
+SeriesPrediction moments_of(SeriesMethod& trials, const Series& series) {
+  std::optional<Series> question = series;
+  question->truth.clear();
+  question->added_variance.clear();
+  SeriesPrediction moments;
+  trials.predict([&] { return std::exchange(question, {}); },
+                 [&](SeriesPrediction said) { moments = std::move(said); });
+  return moments;
+}
+
+/// A deviation is not made smaller than errors are beside it: with all points known it may be right although it was too
+/// large with some hidden.
+Factors factors_of(const LocalScale& of_deviation, const LocalScale& size, const Series& series,
+                   const SeriesPrediction& moments) {
+  Factors factors;
+  for (std::size_t i = 0; i < series.targets.size(); ++i) {
+    const double target = series.targets[i];
+    factors.at.push_back(std::max(of_deviation.at(target), std::min(1.0, size.at(target) / moments.std[i])));
+  }
+  const auto [least, most] = std::ranges::minmax(factors.at);
+  factors.ratio = most / least;
+  return factors;
+}
+
+/// Changes a series whose noise changes to the question that the method is asked instead.
+std::optional<Factors> follow_noise(SeriesMethod& trials, Series& series) {
   if (!may_change(series) || series.targets.empty()) return {};
   const Series sorted = in_order(series);
   if (sorted.x.size() < 3) return {};
   const std::span<const double> inner = std::span(sorted.x).subspan(1, sorted.x.size() - 2);
   if (!find_local_scale(inner, errors_beside_neighbours(sorted.x, sorted.y))) return {};
-  const Errors errors = errors_of_thirds(trials, sorted);
+  const Errors errors = errors_of_hidden(trials, sorted);
   if (!std::ranges::all_of(errors.of_deviation, [](double z) { return std::isfinite(z); })) return {};
   const std::optional<LocalScale> scale = find_local_scale(errors.x, errors.of_deviation);
   if (!scale) return {};
-  Factors factors{.ratio = scale->ratio()};
-  for (const double target : series.targets) factors.at.push_back(scale->at(target));
+  const SeriesPrediction moments = moments_of(trials, series);
+  const Factors factors = factors_of(*scale, LocalScale(errors.x, errors.plain, scale->reach()), series, moments);
+  for (std::size_t i = 0; i < series.truth.size(); ++i)
+    series.truth[i] = moments.mean[i] + (series.truth[i] - moments.mean[i]) / factors.at[i];
+  for (std::size_t i = 0; i < series.added_variance.size(); ++i)
+    series.added_variance[i] /= factors.at[i] * factors.at[i];
   return factors;
-}
-
-std::vector<double> means(SeriesMethod& trials, const Series& series) {
-  std::optional<Series> question = series;
-  question->truth.clear();
-  question->added_variance.clear();
-  std::vector<double> mean;
-  trials.predict([&] { return std::exchange(question, {}); },
-                 [&](SeriesPrediction said) { mean = std::move(said.mean); });
-  return mean;
 }
 
 }  // namespace
@@ -130,9 +143,7 @@ void ChangingNoise::predict(const Next& next, const Take& take) {
       [&] {
         std::optional<Series> series = next();
         if (!series) return series;
-        factors.push_back(find_factors(trials_, *series));
-        if (factors.back())
-          factors.back()->apply(*series, series->truth.empty() ? std::vector<double>() : means(trials_, *series));
+        factors.push_back(follow_noise(trials_, *series));
         return series;
       },
       [&](SeriesPrediction said) {

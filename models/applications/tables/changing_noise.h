@@ -6,9 +6,9 @@ namespace npzoo {
 
 /// A method whose deviations follow the size of its errors along the input, where this changes clearly: a series of one
 /// input, one value, no transform and 40 to 1000 points, whose differences from their neighbours change in size (see
-/// find_local_scale). There `trials` predicts each third of the points from the others. If its errors over their
+/// find_local_scale). There `trials` predicts each tenth of the points from the others. If its errors over their
 /// deviations change in size as well, deviations, quantiles, samples and scores at each place are multiplied by that
-/// size. Means stay.
+/// size. No deviation becomes smaller than the errors beside it are. Means stay.
 class ChangingNoise final : public SeriesMethod {
  public:
   /// `trials` is the same method without progress, quantiles and samples. Both must outlive this.

@@ -61,11 +61,12 @@ void FarValues::leave_out(std::size_t column) {
       }
     }
     for (std::size_t i = 0; i < known.rows.size(); ++i) {
-      if (known.values[i] != far->furthest) continue;
+      if (std::ranges::find(far->values, known.values[i]) == far->values.end()) continue;
       values_[column][known.rows[i]] = kMissing;
       if (!truth_.empty()) truth_[column][known.rows[i]] = kMissing;
     }
     ++far_.series;
+    many_ = many_ || far->values.size() > 1;
     far_.points += far->count;
     if (far->distance > far_.distance) {
       far_.column = column;
@@ -79,11 +80,12 @@ void FarValues::finish(FillResult& result) const {
   if (far_.points == 0) return;
   result.warnings.push_back(
       {"far values",
-       fmt::format("{} of {} series {} a value far from all others, which is left out: {} = {} is {:.3g} standard "
-                   "deviations of the others away; if it stands for a missing value, use --missing {}; --transform "
-                   "auto keeps it",
-                   far_.series, series_, far_.series == 1 ? "has" : "have", data_.value_names[far_.column],
-                   far_.furthest, far_.distance, far_.furthest)});
+       fmt::format("{} of {} series {} {} {} = {} is {:.3g} standard deviations of the others away; if it "
+                   "stands for a missing value, use --missing {}; --transform auto keeps it",
+                   far_.series, series_, far_.series == 1 ? "has" : "have",
+                   many_ ? "values far from all others, which are left out, such as"
+                         : "a value far from all others, which is left out:",
+                   data_.value_names[far_.column], far_.furthest, far_.distance, far_.furthest)});
 }
 
 }  // namespace npzoo

@@ -26,6 +26,7 @@ class FarValues {
   std::vector<std::vector<double>> values_{}, truth_{};  // without those values; empty: as they are given
   FarPoints far_{};
   std::int64_t series_ = 0;
+  bool many_ = false;  // different ones in a series
 };
 
 }  // namespace npzoo
