@@ -74,8 +74,8 @@ TEST_CASE("far values: two that differ are both left out") {
   other.values = {without};
   const FillResult with = fill(weights_of_tables(), two.data()), expected = fill(weights_of_tables(), other);
   CHECK(with.columns[0].mean == expected.columns[0].mean);
-  CHECK(
-      warning_of(with).starts_with("1 of 2 series has values far from all others, which are left out, such as y1 = "));
+  CHECK(warning_of(with).starts_with(
+      "1 of 2 series has values far from all others, which are left out, the furthest: y1 = "));
 }
 
 TEST_CASE("far values: a value within a hundred deviations of the others counts") {

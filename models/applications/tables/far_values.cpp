@@ -83,7 +83,7 @@ void FarValues::finish(FillResult& result) const {
        fmt::format("{} of {} series {} {} {} = {} is {:.3g} standard deviations of the others away; if it "
                    "stands for a missing value, use --missing {}; --transform auto keeps it",
                    far_.series, series_, far_.series == 1 ? "has" : "have",
-                   many_ ? "values far from all others, which are left out, such as"
+                   many_ ? "values far from all others, which are left out, the furthest:"
                          : "a value far from all others, which is left out:",
                    data_.value_names[far_.column], far_.furthest, far_.distance, far_.furthest)});
 }
