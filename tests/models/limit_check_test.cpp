@@ -43,6 +43,11 @@ TEST_CASE("limits: the warning counts quantiles, and names options that work") {
   CHECK(text({.bounds = false}) == found);
   CHECK(text({.bounds = false}, {0.1, 0.9}) ==
         "4 of 40 predictions of y have a 10 % quantile below 0, and no observed value is negative");
+  std::vector<double> some = kShares;  // ten known values, and thirty gaps
+  some.resize(40, std::numeric_limits<double>::quiet_NaN());
+  CHECK(look_for_limits(some, column, kBounds, "y", {.gaps_alone = true}).empty());
+  for (std::size_t i = 10; i < 40; i += 10) column.quantiles[2 * i] = -0.2;
+  CHECK(look_for_limits(some, column, kBounds, "y", {.gaps_alone = true})[0].text.starts_with("3 of 30 predictions"));
   column = predicted(40, 0.1, 1.2);
   CHECK(text({}) ==
         "40 of 40 predictions of y have an upper 95 % bound above 1, which no observed value exceeds: use --bounds 0,1 "

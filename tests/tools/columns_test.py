@@ -87,6 +87,13 @@ def complete_columns_help_and_are_named():
 
 
 @case
+def known_rows_that_columns_did_not_help_are_no_reason_for_a_warning():
+    lines = ["time,height,type"] + [f"{i},{'' if 40 <= i < 44 else f'{(4.5 if i % 2 else .6) + .1 * noise(i, 3):.2f}'},{'high' if i % 2 else 'low'}" for i in range(100)]
+    _, told = predict("\n".join(lines) + "\n")
+    expect("columns help each other" in told and "below 0" not in told, told)
+
+
+@case
 def whole_rows_come_half_from_components_of_the_rows():
     rows = [line if i == 0 or i % 30 < 24 else line.split(",")[0] + ",,," for i, line in enumerate(stations(240, holes=False).splitlines())]
     whole = [i - 1 for i in range(240) if i % 30 >= 24]

@@ -42,8 +42,9 @@ struct BeyondLimit {
 
   /// `distance` is how far a quantile is beyond the limit.
   BeyondLimit(const PredictedColumn& predicted, std::size_t quantile, std::size_t quantiles, double little,
-              const auto& distance) {
+              const auto& counts, const auto& distance) {
     for (std::size_t i = 0; i < predicted.mean.size(); ++i) {
+      if (!counts(i)) continue;
       const double by = distance(predicted.quantiles[i * quantiles + quantile]);
       if (!std::isfinite(by)) continue;
       ++all;
@@ -75,8 +76,9 @@ std::vector<Warning> look_for_limits(std::span<const double> observed, const Pre
   const auto lowest = bound(kLower, std::ranges::min_element(quantiles)),
              highest = bound(kUpper, std::ranges::max_element(quantiles));
   const auto beyond = [&](auto quantile, const auto& distance) {
-    return BeyondLimit(predicted, static_cast<std::size_t>(quantile - quantiles.begin()), quantiles.size(), little,
-                       distance);
+    return BeyondLimit(
+        predicted, static_cast<std::size_t>(quantile - quantiles.begin()), quantiles.size(), little,
+        [&](std::size_t row) { return !advice.gaps_alone || std::isnan(observed[row]); }, distance);
   };
   if (const BeyondLimit below = beyond(lowest, [](double q) { return -q; }); *lowest < kMedian && below.often()) {
     std::string text = fmt::format("{} of {} predictions of {} have {} below 0, and no observed value is negative",
@@ -105,11 +107,13 @@ LimitCheck::LimitCheck(const FillData& data, const FillOptions& options)
 }
 
 void LimitCheck::finish(bool bounds, FillResult& result) const {
+  const bool helped = result.report.help && result.report.help->together();
   for (std::size_t v = 0; v < result.columns.size(); ++v) {
     if (result.transforms[v].active()) continue;
-    std::ranges::move(look_for_limits(data_.values[v], result.columns[v], options_.quantiles, data_.value_names[v],
-                                      {.bounds = bounds, .transform = !options_.transform.automatic}),
-                      std::back_inserter(result.warnings));
+    std::ranges::move(
+        look_for_limits(data_.values[v], result.columns[v], options_.quantiles, data_.value_names[v],
+                        {.bounds = bounds, .transform = !options_.transform.automatic, .gaps_alone = helped}),
+        std::back_inserter(result.warnings));
   }
   const std::size_t all = options_.quantiles.size();
   if (printed_ == all) return;

@@ -11,8 +11,9 @@ namespace npzoo {
 
 /// The options that keep predictions within limits, as far as a warning may advise them.
 struct LimitAdvice {
-  bool bounds = true;     // --bounds works here
-  bool transform = true;  // --transform auto works here, and is not given
+  bool bounds = true;       // --bounds works here
+  bool transform = true;    // --transform auto works here, and is not given
+  bool gaps_alone = false;  // rows with a value do not count: other columns helped the rows without one alone
 };
 
 /// Warns if a column of values seems to have a limit that nobody set. Either no observed value is negative, but at
