@@ -23,7 +23,7 @@ bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)
 TEST_CASE("cell layout: rows stand in the order of their input, values before helpers") {
   const std::vector<double> x{3, 1, 2}, a{30, 10, kHole}, b{kHole, 1, 2}, help{7, 8, 9};
   const FillData data{.x = x, .values = {a, b}, .value_names = {"a", "b"}, .helpers = {help}, .helper_names = {"h"}};
-  const CellLayout layout(data);
+  CellLayout layout(data);
   CHECK(layout.refusal().empty());
   CHECK(layout.names() == std::vector<std::string>{"a", "b", "h"});
   CHECK((layout.rows() == 3 && layout.columns() == 3 && layout.values() == 2));
@@ -31,6 +31,9 @@ TEST_CASE("cell layout: rows stand in the order of their input, values before he
   const std::vector<double> expected{10, 1, 8, kHole, 2, 9, 30, kHole, 7};
   for (std::size_t i = 0; i < expected.size(); ++i) CHECK(same(cells.cells[i], expected[i]));
   CHECK(layout.data_row(0, 1) == 1);
+  layout.leave_out(std::vector<std::size_t>{2});
+  CHECK(layout.names() == std::vector<std::string>{"a", "b"});
+  CHECK((layout.columns() == 2 && layout.values() == 2 && layout.cells().cells.size() == 6));
 }
 
 TEST_CASE("cell layout: groups are columns of the places that they share") {

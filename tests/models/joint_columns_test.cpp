@@ -358,7 +358,7 @@ TEST_CASE("columns: with columns alone that are as good the answer is theirs, to
       alone.std(i, c) = 0.98;
     }
   const ColumnsAnswer answer = fill_columns(
-      table, alone, [&](const CellTable&) { return alone; }, steps(table.rows));
+      table, alone, [&](const CellTable&) { return alone; }, steps(table.rows), table.columns);
   CHECK_FALSE(answer.together());
   CHECK(std::ranges::count(answer.changed, true) == 0);
   CHECK(largest_difference(answer.figures.mean, alone.mean) == 0);
@@ -376,7 +376,7 @@ TEST_CASE("columns: related columns change missing cells, and leave rows without
       alone.std(i, c) = 1.1 * (1 + static_cast<double>(c));
     }
   const ColumnsAnswer answer = fill_columns(
-      table, alone, [&](const CellTable&) { return alone; }, steps(table.rows));
+      table, alone, [&](const CellTable&) { return alone; }, steps(table.rows), table.columns);
   CHECK(answer.together());
   CHECK(answer.gain() > 0.3);
   for (std::size_t c = 0; c < 3; ++c) {

@@ -198,7 +198,7 @@ TEST_CASE("row process: whole rows come half from components, unless these are w
   for (std::size_t i = 0; i < 150; ++i)
     for (std::size_t c = 0; c < 3 && hidden(i); ++c) table(i, c) = kHole;
   const CellFigures alone = medians_around(table);
-  const ColumnsAnswer answer = fill_columns(table, alone, medians_around, steps(150));
+  const ColumnsAnswer answer = fill_columns(table, alone, medians_around, steps(150), table.columns);
   CHECK_FALSE(answer.together());
   double apart = 0, half = 0;
   for (std::size_t i = 0; i < 150; ++i)
@@ -212,6 +212,6 @@ TEST_CASE("row process: whole rows come half from components, unless these are w
   CHECK(half != apart);
   // A prediction that says the same of components as of columns
   const ColumnsAnswer worse = fill_columns(
-      table, alone, [&](const CellTable&) { return alone; }, steps(150));
+      table, alone, [&](const CellTable&) { return alone; }, steps(150), table.columns);
   CHECK(std::ranges::count(worse.changed, true) == 0);
 }

@@ -86,6 +86,32 @@ def complete_columns_help_and_are_named():
     expect("south" not in named, named)
 
 
+def dust(marks, start=70, rows=200):
+    """Dust of two sizes, the coarser one missing for ten days, and other columns: one number or word for the gap and one for the rest of each."""
+    header, gap, rest = zip(*marks) if marks else ((), (), ())
+    lines = [",".join(("day", "pm10", "pm25") + header)]
+    for i in range(rows):
+        missing, fine = start <= i < start + 10, 20 + 8 * math.sin(i / 7) + noise(i, 2)
+        lines.append(",".join((str(i), "" if missing else f"{1.5 * fine + noise(i, 1):.1f}", f"{fine:.1f}") + (gap if missing else rest)))
+    return "\n".join(lines) + "\n"
+
+
+@case
+def columns_that_tell_gaps_from_values_are_not_used():
+    gap = range(70, 80)
+    expected = [row[:5] for row in table(predict(dust([]))[0])[1]]
+    for mark in (("status", "3", "1"), ("state", "error", "ok"), ("count", "0", "24")):
+        out, told = predict(dust([mark]))
+        expect("(also used: pm25)" in told and f"; {mark[0]} is not used: it is the same wherever pm10 is known" in told, told)
+        header, rows = table(out)
+        figures = [[row[header.index(name)] for name in ("day", "pm10", "pm25", "mean_pm10", "std_pm10")] for row in rows]
+        expect(figures == expected, [figures[i] for i in gap])
+    out, _ = predict(dust([("status", "3", "1")]), "--header")
+    expect("; status is not used: it is the same" in out.read_text(), out.read_text()[:900])
+    _, told = predict(dust([("status", "3", "1")]).replace("pm25", "day2"), "--inputs", "none")
+    expect("also used: day, day2)" in told and "; status is not used:" in told, told)
+
+
 @case
 def known_rows_that_columns_did_not_help_are_no_reason_for_a_warning():
     lines = ["time,height,type"] + [f"{i},{'' if 40 <= i < 44 else f'{(4.5 if i % 2 else .6) + .1 * noise(i, 3):.2f}'},{'high' if i % 2 else 'low'}" for i in range(100)]

@@ -112,6 +112,11 @@ bool CellLayout::varies(const Column& column) const {
   return false;
 }
 
+void CellLayout::leave_out(std::span<const std::size_t> columns) {
+  std::size_t column = 0;
+  std::erase_if(columns_, [&](const Column&) { return std::ranges::binary_search(columns, column++); });
+}
+
 std::vector<std::string> CellLayout::names() const {
   std::vector<std::string> names;
   for (const Column& c : columns_) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,9 @@ class CellLayout {
   std::size_t values() const { return values_; }
   /// Names of the columns: "no2", or "no2 of north".
   std::vector<std::string> names() const;
+
+  /// Leaves out columns of helpers, which ascend.
+  void leave_out(std::span<const std::size_t> columns);
 
   /// The row of the data that has a cell, or none.
   static constexpr std::int64_t kNoRow = -1;

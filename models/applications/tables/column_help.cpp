@@ -40,6 +40,8 @@ std::string ColumnHelp::helpers() const {
   return fmt::format("{}", fmt::join(distinct(std::span(names).subspan(values)), ", "));
 }
 
+std::string ColumnHelp::not_used() const { return unused.empty() ? "" : fmt::format("; {}", fmt::join(unused, "; ")); }
+
 std::vector<std::pair<std::string, double>> ColumnHelp::sources(std::size_t column) const {
   const std::vector<double>& from = columns[column].from;
   std::vector<std::pair<std::string, double>> sources;
@@ -81,14 +83,14 @@ std::string ColumnHelp::text() const {
   if (names.size() > values && !of_groups) line += "; also used: " + helpers();
   for (const GapShares& gap : gaps)
     if (!gap.together) line += fmt::format("; {} are predicted apart", name_of(gap));
-  return line + end;
+  return line + end + not_used();
 }
 
 std::string ColumnHelp::summary() const {
   if (by_options) return what() + " are predicted apart: " + apart;
   if (!together()) return "";
-  return fmt::format("{} help each other, CRPS on hidden values {} less{}", what(), percent(gain_of(columns)),
-                     names.size() == values || of_groups ? "" : fmt::format(" (also used: {})", helpers()));
+  return fmt::format("{} help each other, CRPS on hidden values {} less{}{}", what(), percent(gain_of(columns)),
+                     names.size() == values || of_groups ? "" : fmt::format(" (also used: {})", helpers()), not_used());
 }
 
 }  // namespace npzoo

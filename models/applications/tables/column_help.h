@@ -18,6 +18,7 @@ struct ColumnHelp {
   std::vector<std::string> methods{};  // that share the gaps, in the order of the shares
   std::vector<GapShares> gaps{};       // of each kind of gap with missing cells
   std::vector<ColumnGain> columns{};   // of each name
+  std::vector<std::string> unused{};   // which helpers are not used, and why
   std::string apart{};                 // why columns were not tried together; empty: they were
   bool by_options = false;             // this is because values are used as they are
 
@@ -32,6 +33,8 @@ struct ColumnHelp {
   std::string name_of(const GapShares& gap) const;
   /// Names of the columns that help and are not predicted, each once.
   std::string helpers() const;
+  /// "; status is not used: …", or nothing.
+  std::string not_used() const;
   /// The share of each other name in the prediction of a column.
   std::vector<std::pair<std::string, double>> sources(std::size_t column) const;
   /// The gain of each column and the column it learns most from, of the first twelve.

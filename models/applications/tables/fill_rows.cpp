@@ -1,13 +1,18 @@
 #include "npzoo/models/applications/tables/fill_rows.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <span>
+#include <utility>
 
 #include "npzoo/datasets/normal_distribution.h"
 #include "npzoo/datasets/tables/column_hints.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/random.h"
 #include "npzoo/models/applications/application_call.h"
+#include "npzoo/models/applications/tables/columns/gap_marks.h"
 #include "npzoo/models/applications/tables/complete_data.h"
 
 namespace npzoo {
@@ -40,10 +45,12 @@ CellTable read_cells(const FillData& d) {
   return cells;
 }
 
-void check_cells(const CellTable& cells) {
+/// `unused`: why helpers are not used.
+void check_cells(const CellTable& cells, std::span<const std::string> unused) {
   constexpr std::int64_t kFewest = 5;
   constexpr std::size_t kMostColumns = RowModel::kMostColumns, kMostCells = 20'000'000;
-  check(cells.columns >= 2, "[predict] one column without an input found, expected --inputs, or more columns");
+  check(cells.columns >= 2, "[predict] one column without an input found, expected --inputs, or more columns{}{}",
+        unused.empty() ? "" : "; ", fmt::join(unused, "; "));
   check(cells.columns <= kMostColumns && cells.cells.size() <= kMostCells,
         "[predict] {} rows of {} columns without an input found, expected at most {} columns and {} cells", cells.rows,
         cells.columns, kMostColumns, kMostCells);
@@ -95,8 +102,12 @@ FillResult fill_rows_alone(const FillData& d, const FillOptions& options) {
     check_options(options);
     check(!options.transform.any(),
           "[predict] --bounds, --counts or --transform found for rows without an input, expected --inputs");
-    const CellTable cells = read_cells(d);
-    check_cells(cells);
+    CellTable cells = read_cells(d);
+    std::vector<std::string> names = d.value_names;
+    names.insert(names.end(), d.helper_names.begin(), d.helper_names.end());
+    GapMarks marks = forget_gap_marks(cells, d.values.size(), names, [](std::size_t, std::size_t) { return true; });
+    marks.erase_from(names);
+    check_cells(cells, marks.texts);
     ColumnsAnswer answer = fill_rows(cells);
     FillResult result{.transforms = std::vector<ValueTransform>(d.values.size()),
                       .report = {},
@@ -122,8 +133,8 @@ FillResult fill_rows_alone(const FillData& d, const FillOptions& options) {
     report.columns.values = d.value_names;
     report.fitted = true;
     ColumnHelp& help = report.help.emplace();
-    help.names = d.value_names;
-    help.names.insert(help.names.end(), d.helper_names.begin(), d.helper_names.end());
+    help.names = std::move(names);
+    help.unused = std::move(marks.texts);
     if (const std::string wide = wide_advice(help.names); !wide.empty())
       result.warnings.push_back({"times in names", wide + "; here no column comes before another"});
     help.values = d.values.size();

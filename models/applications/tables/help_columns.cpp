@@ -10,6 +10,7 @@
 #include "npzoo/engine/random.h"
 #include "npzoo/models/applications/tables/cell_layout.h"
 #include "npzoo/models/applications/tables/columns/columns_together.h"
+#include "npzoo/models/applications/tables/columns/gap_marks.h"
 #include "npzoo/models/applications/tables/row_distribution.h"
 
 namespace npzoo {
@@ -36,6 +37,16 @@ std::string why_apart(const FillData& d, const CellTable& cells) {
   if (comparable_rows(cells) >= kFewest) return "";
   return d.groups.empty() ? fmt::format("fewer than {} rows have two known values", kFewest)
                           : fmt::format("groups have values at fewer than {} common places", kFewest);
+}
+
+/// Forgets cells that mark gaps, and columns of nothing else. Returns which and why.
+std::vector<std::string> forget_marks(CellTable& cells, CellLayout& layout) {
+  const auto asked = [&](std::size_t row, std::size_t column) {
+    return layout.data_row(row, column) != CellLayout::kNoRow;
+  };
+  GapMarks marks = forget_gap_marks(cells, layout.values(), layout.names(), asked);
+  layout.leave_out(marks.left_out);
+  return marks.texts;
 }
 
 /// Whether a missing value is in a row with a known cell or, in time, in one between two of them.
@@ -179,12 +190,17 @@ void help_columns(const CompleteData& c, const FillOptions& options, const FillA
   if (!options.columns_help || c.data.targets || result.unanswered > 0) return;
   const OnScale scale(c.data, result.transforms);
   const FillData& d = scale.data();
-  const CellLayout layout(d);
+  CellLayout layout(d);
   if (layout.refusal().empty() && layout.columns() < 2) return;
-  ColumnHelp help{.names = layout.names(), .values = layout.values(), .of_groups = !d.groups.empty()};
+  ColumnHelp help{.values = layout.values(), .of_groups = !d.groups.empty()};
   help.apart = why_apart(options, layout);
-  const CellTable cells =
-      help.apart.empty() ? layout.cells() : CellTable();  // of a large table it takes too much memory
+  CellTable cells = help.apart.empty() ? layout.cells() : CellTable();  // of a large table it takes too much memory
+  if (help.apart.empty()) help.unused = forget_marks(cells, layout);
+  help.names = layout.names();
+  if (layout.columns() < 2 && !help.unused.empty()) {
+    result.report.notes.insert(result.report.notes.end(), help.unused.begin(), help.unused.end());
+    return;
+  }
   if (help.apart.empty()) help.apart = why_apart(d, cells);
   help.by_options = !help.apart.empty() && !options.standardise;
   if (!help.apart.empty()) {
@@ -206,7 +222,7 @@ void help_columns(const CompleteData& c, const FillOptions& options, const FillA
     return layout.figures(alone(shown, quiet), some);
   };
   const CellFigures first = layout.figures(scale.active() ? alone(d, whole) : result, cells);
-  const ColumnsAnswer answer = fill_columns(cells, first, predict, layout.times(), ends);
+  const ColumnsAnswer answer = fill_columns(cells, first, predict, layout.times(), layout.values(), ends);
   if (answer.gaps.empty()) return;
   help.methods = answer.methods;
   help.gaps = answer.gaps;

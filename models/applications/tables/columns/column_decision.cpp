@@ -136,7 +136,8 @@ void ColumnDecision::add_gain(const GapShares& g, std::vector<ColumnGain>& colum
 
 void ColumnDecision::look(const std::vector<bool>& hidden, const FindCandidates& find) {
   constexpr std::size_t kMost = 5000;  // cells that decide
-  const auto all = static_cast<std::size_t>(std::ranges::count(hidden, true));
+  std::size_t all = 0;
+  for (std::size_t i = 0; i < hidden.size(); ++i) all += hidden[i] && decides(i);
   if (all == 0) return;
   CellTable shown = q_.x;
   for (std::size_t i = 0; i < hidden.size(); ++i)
@@ -147,7 +148,7 @@ void ColumnDecision::look(const std::vector<bool>& hidden, const FindCandidates&
   const std::size_t stride = 1 + all / kMost;
   std::size_t count = 0;
   for (std::size_t i = 0; i < hidden.size(); ++i) {
-    if (!hidden[i] || count++ % stride != 0) continue;
+    if (!hidden[i] || !decides(i) || count++ % stride != 0) continue;
     HiddenCells& cells = hidden_[static_cast<std::size_t>(kinds[i])];
     const std::vector<CellGuess> guesses = guesses_of(candidates.of(kinds[i]), i);
     cells.guesses.insert(cells.guesses.end(), guesses.begin(), guesses.end());

@@ -24,6 +24,7 @@ struct ColumnQuestion {
   bool with_inputs;
   std::span<const double> times{};      // empty: rows have no order
   bool whole_rows = false;              // whether rows without a known cell are predicted
+  std::size_t values = x.columns;       // the first columns, whose hidden cells decide
   std::span<const std::size_t> ends{};  // see fill_columns
 
   bool ordered() const { return !times.empty(); }
@@ -73,6 +74,7 @@ class ColumnDecision {
   };
 
   void look(const std::vector<bool>& hidden, const FindCandidates& find);
+  bool decides(std::size_t cell) const { return cell % q_.x.columns < q_.values; }
   HiddenCells cells_for(GapKind kind, std::size_t fewest) const;
 
   const ColumnQuestion& q_;

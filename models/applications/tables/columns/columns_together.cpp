@@ -107,7 +107,7 @@ double ColumnsAnswer::gain() const {
 }
 
 ColumnsAnswer fill_columns(const CellTable& table, const CellFigures& alone, const PredictAlone& predict,
-                           std::span<const double> times, std::span<const std::size_t> ends) {
+                           std::span<const double> times, std::size_t values, std::span<const std::size_t> ends) {
   const std::vector<ColumnScale> scales = column_scales(ColumnScale::Kind::standard, table);
   const CellTable x = to_scale(scales, table);
   const CellFigures alone_x = to_scale(scales, alone);
@@ -118,8 +118,11 @@ ColumnsAnswer fill_columns(const CellTable& table, const CellFigures& alone, con
     return to_scale(scales, predict(raw));
   };
   const WholeRowsInside whole_rows(x);
-  const ColumnQuestion q{x, choose_ridge(rows_to_fit(x)), true, times, !times.empty() && whole_rows.any(), ends};
-  const std::vector<GapKind> kinds = gap_kinds(x, q.ordered());
+  const ColumnQuestion q{x,   choose_ridge(rows_to_fit(x)), true, times, !times.empty() && whole_rows.any(), values,
+                         ends};
+  std::vector<GapKind> kinds = gap_kinds(x, q.ordered());
+  for (std::size_t i = 0; i < kinds.size(); ++i)
+    if (i % x.columns >= values) kinds[i] = GapKind::none;
   const ColumnCandidates all = with_inputs(q, x, alone_x, predict_x);
   const ColumnDecision decision(
       q, [&](const CellTable& cells) { return with_inputs(q, cells, predict_x(cells), predict_x); });

@@ -49,10 +49,11 @@ struct ColumnsAnswer {
 /// Predicts missing cells from `alone`, each column's own prediction, and from the other columns. `times` ascend and
 /// are those of the rows; empty: rows have no order. Weighs the methods on hidden cells, apart for each kind of gap. A
 /// kind whose hidden cells gain nothing keeps `alone`, to the bit. Rows without a known cell, between others, come half
-/// from principal components of the rows, unless hidden rows are worse. `ends`: so many cells behind the last known one
-/// of each column are wanted. As many known ones are hidden, since a forecast may be better than other columns.
+/// from principal components of the rows, unless hidden rows are worse. Only the first `values` columns decide, since
+/// `alone` knows nothing of the others. `ends`: so many cells behind the last known one of each of them are wanted. As
+/// many known ones are hidden, since a forecast may be better than other columns.
 ColumnsAnswer fill_columns(const CellTable& table, const CellFigures& alone, const PredictAlone& predict,
-                           std::span<const double> times, std::span<const std::size_t> ends = {});
+                           std::span<const double> times, std::size_t values, std::span<const std::size_t> ends = {});
 
 /// Predicts missing cells of rows without an input from their other cells. Fitted to a table once, it predicts any
 /// rows, each by itself.
