@@ -58,7 +58,7 @@ TEST_CASE("columns: series that end early keep their forecasts where these are b
   std::vector<double> times(EarlyEnds::kRows);
   std::iota(times.begin(), times.end(), 0.0);
   const CellFigures alone = forecast(ends.table);
-  const ColumnsAnswer answer = fill_columns(ends.table, alone, forecast, times, EarlyEnds::kAsked);
+  const ColumnsAnswer answer = fill_columns(ends.table, alone, forecast, times, ends.table.columns, EarlyEnds::kAsked);
   CHECK(answer.together());
   std::size_t inside = 0;
   for (std::size_t i = 0; i < EarlyEnds::kRows; ++i)
