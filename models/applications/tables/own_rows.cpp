@@ -28,7 +28,8 @@ TimeSeries times_of(const FillTables& tables, std::size_t group, std::span<const
   Measurements m{.time_form = tables.observed.forms[0], .time = {}, .y = {}};
   for (const std::int64_t row : rows) m.time.push_back(tables.observed.x[static_cast<std::size_t>(row)]);
   m.y.assign(m.time.size(), 0);
-  return order_by_time(average_equal_times(std::move(m), 1), 1, tables.table.format().name() + group_text(tables, group));
+  return order_by_time(average_equal_times(std::move(m), 1), 1,
+                       tables.table.format().name() + group_text(tables, group));
 }
 
 /// The range of an input over the observed rows.

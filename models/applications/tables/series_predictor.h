@@ -48,7 +48,7 @@ struct SeriesPrediction {
   std::vector<double> crps{};          // (m, Dy), continuous ranked probability score
   std::vector<double> central_mass{};  // (m, Dy), of the smallest central interval that holds the truth
   std::optional<InputTurn> turn{};     // of the inputs, if they were turned (see LocalOptions)
-  double noise_ratio = 1;              // of the factors of deviations, the largest over the smallest (see ChangingNoise)
+  double noise_ratio = 1;  // of the factors of deviations, the largest over the smallest (see ChangingNoise)
 };
 
 /// A method for single series.
