@@ -12,6 +12,7 @@
 #include "npzoo/datasets/tables/calendar_codes.h"
 #include "npzoo/datasets/tables/clock_text.h"
 #include "npzoo/datasets/tables/date_codes.h"
+#include "npzoo/datasets/tables/flag_text.h"
 #include "npzoo/datasets/tables/month_names.h"
 #include "npzoo/datasets/tables/number_text.h"
 #include "npzoo/datasets/tables/text_parts.h"
@@ -118,12 +119,16 @@ bool CellParser::is_missing(std::string_view cell) const {
 std::optional<DateTime> CellParser::date(std::string_view cell, DateOrder order) const {
   if (const auto found = parse_date_time(cell)) return found;
   const bool known = rules_.dates != DateOrder::unknown;
-  return parse_date_notation(cell, known ? rules_.dates : order, known);
+  // A column of 01.11.23 has an order only if all its cells show it.
+  return parse_date_notation(cell, known ? rules_.dates : order, known || cell.find('.') != std::string_view::npos);
 }
 
 void CellParser::refuse(const Place& at, std::string_view expected) const {
-  fail("[{}:{}] column {} holds {}, expected {}", format_->name(), at.line, format_->title(at.column),
-       in_quotes(at.cell), expected);
+  const std::string encoding = is_utf8(at.cell) ? ""
+                                                : fmt::format("; it is not UTF-8: iconv -f latin1 -t utf8 {} > NEW.csv",
+                                                              flag_value(format_->name()));
+  fail("[{}:{}] column {} holds {}, expected {}{}", format_->name(), at.line, format_->title(at.column),
+       in_quotes(at.cell), expected, encoding);
 }
 
 /// The common case: a number with a point or without, in a column of numbers.

@@ -1,5 +1,7 @@
 #include "npzoo/datasets/tables/column_scan.h"
 
+#include <cmath>
+
 #include "npzoo/datasets/tables/clock_text.h"
 #include "npzoo/datasets/tables/month_names.h"
 #include "npzoo/datasets/tables/text_parts.h"
@@ -13,7 +15,25 @@ bool is_date(std::string_view cell, DateOrder order) {
   return cell.find_first_of("/.-") != std::string_view::npos && parse_date_notation(cell, order, false).has_value();
 }
 
+/// 01.11.23 and 1.11.23 as a date in days.
+std::optional<double> short_date(std::string_view cell, DateOrder order) {
+  constexpr std::size_t kLongest = 8, kPoint = 3;
+  const std::size_t size = cell.size();
+  if (size > kLongest || size + 1 < kLongest || cell[size - kPoint] != '.' || cell[size - 2 * kPoint] != '.') return {};
+  const auto found = parse_date_notation(cell, order, true);
+  return found ? std::optional(days_since(0, *found)) : std::nullopt;
+}
+
 }  // namespace
+
+void ColumnScan::Sequence::add(std::optional<double> place, bool is_first) {
+  all = all && place;
+  if (!all) return;
+  if (is_first) first = last = *place;
+  up = up && *place >= last;
+  down = down && *place <= last;
+  last = *place;
+}
 
 void ColumnScan::MonthDays::add(std::string_view cell) {
   constexpr std::size_t kDigits = 2;
@@ -46,7 +66,13 @@ void ColumnScan::add(std::string_view cell) {
   }
   codes_.add(cell);
   month_days_.add(cell);
-  clocks_ = clocks_ && (parse_elapsed(cell) || !iso_clock(cell).empty());
+  if (short_days_.all) short_days_.add(short_date(cell, DateOrder::dmy), cells_ == 0);
+  if (short_years_.all) short_years_.add(short_date(cell, DateOrder::ymd), cells_ == 0);
+  if (clocks_) {
+    const std::optional<std::int64_t> time = parse_elapsed(cell);
+    clocks_ = time || !iso_clock(cell).empty();
+    times_.add(time ? std::optional(static_cast<double>(*time)) : std::nullopt, cells_ == 0);
+  }
   ++cells_;
 }
 
@@ -58,8 +84,29 @@ std::uint8_t ColumnScan::date_shape() const {
 
 DateTime ColumnScan::first_date() const { return date_shape() == shape_ ? first_date_ : codes_.first(codes_.code()); }
 
+/// Of two orders in which the dates go on, the one of the shorter span.
+DateOrder ColumnScan::short_order() const {
+  if (!may_be_short_dates()) return DateOrder::unknown;
+  const auto span = [](const Sequence& dates) { return std::abs(dates.last - dates.first); };
+  if (short_days_.in_order() && short_years_.in_order())
+    return span(short_days_) <= span(short_years_) ? DateOrder::dmy : DateOrder::ymd;
+  if (short_days_.in_order()) return DateOrder::dmy;
+  if (short_years_.in_order()) return DateOrder::ymd;
+  if (times_.in_order() || (short_days_.all && short_years_.all)) return DateOrder::unknown;
+  return short_days_.all ? DateOrder::dmy : DateOrder::ymd;
+}
+
+bool ColumnScan::short_dates(DateOrder order) const {
+  return cells_ > 0 && ((order == DateOrder::dmy && short_days_.all) || (order == DateOrder::ymd && short_years_.all));
+}
+
+bool ColumnScan::clocks() const {
+  if (cells_ == 0 || !clocks_) return false;
+  return !may_be_short_dates() || (short_order() == DateOrder::unknown && times_.in_order());
+}
+
 DateOrder ColumnScan::order() const {
-  if (cells_ == 0 || !(day_first_ || month_first_)) return DateOrder::unknown;
+  if (cells_ == 0 || !(day_first_ || month_first_)) return short_order();
   if (day_first_ && month_first_) return points_ ? DateOrder::dmy : DateOrder::unknown;
   return day_first_ ? DateOrder::dmy : DateOrder::mdy;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "npzoo/datasets/tables/calendar_codes.h"
@@ -30,13 +31,27 @@ class ColumnScan {
   bool days_without_year() const { return cells_ > 2 && month_days_.all && 2 * month_days_.run_on >= cells_; }
   /// True if all cells are dates of three numbers with points, the day first.
   bool pointed_days() const { return points_ && order() == DateOrder::dmy; }
+  /// True if all cells are 01.11.23 or the like: dates of two-digit years in this order.
+  bool short_dates(DateOrder order) const;
   /// True if the numbers jump as dates do, and cannot be read as such.
   bool doubtful_dates() const { return date_shape() == 0 && codes_.doubtful(); }
-  /// True if all cells are times of day, or times since a start.
-  bool clocks() const { return cells_ > 0 && clocks_; }
+  /// True if all cells are times of day, or times since a start. Texts such as 01.11.23 are times only if they cannot
+  /// be dates, or are in order as times alone.
+  bool clocks() const;
 
  private:
+  /// How the cells follow each other, read in one way.
+  struct Sequence {
+    bool all = true, up = true, down = true;
+    double first = 0, last = 0;
+    void add(std::optional<double> place, bool is_first);
+    bool in_order() const { return all && (up || down); }
+  };
+  bool may_be_short_dates() const { return cells_ > 0 && (short_days_.all || short_years_.all); }
+  DateOrder short_order() const;
+
   std::int64_t cells_ = 0;
+  Sequence short_days_, short_years_, times_;  // 01.11.23 with the day first, with the year first, as a time
   DecimalVote numbers_;
   bool day_first_ = true, month_first_ = true, points_ = true, dates_ = true, clocks_ = true;
   std::uint8_t shape_ = 0;

@@ -102,7 +102,7 @@ void Table::find_dates(std::vector<ColumnSummary>& all) const {
     const bool sure = shape >= kSureShape && shape <= kLastSureShape;
     if (sure || scans()[c].order() != DateOrder::unknown)
       take(c, false);
-    else if (scans()[c].clocks() && all[c].kind != Kind::time)
+    else if (scans()[c].clocks() && all[c].kind != Kind::time)  // --dates may have made dates of them
       take(c, true);
     else if (shape != 0)
       unsure.push_back(c);
@@ -124,7 +124,7 @@ std::vector<ColumnForm> Table::input_forms(std::span<const std::size_t> columns)
       form.kind = ColumnForm::Kind::time;
       form.epoch = scan.first_date().day;
       form.shape = shape;
-    } else if (scan.clocks()) {
+    } else if (scan.clocks() && !scan.short_dates(date_order(columns[i]))) {
       form.kind = ColumnForm::Kind::time;
       form.clock = true;
     } else {
@@ -182,7 +182,7 @@ NumberColumn Table::joined_times(std::span<const std::size_t> columns, const Col
   ColumnForm& own = joined_column.form;
   own.parts = *found;
   const DateOrder order = date_order(columns[0]);
-  const bool short_years = rules_.dates != DateOrder::unknown;
+  const bool short_years = rules_.dates != DateOrder::unknown || scans()[columns[0]].short_dates(order);
   for (std::int64_t row = 0; row < rows(); ++row) {
     const std::span<const std::string_view> parts = cells.at(row);
     const JoinedDate date = join_date(own.parts, parts, order, short_years);

@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kDates[] = {
     "%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%Y%m%d",   "%Y%m%d.0", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d-%m-%Y",
     "%m-%d-%Y", "%e/%n/%Y", "%n/%e/%Y", "%e.%n.%Y", "%Y/%n/%e", "%Y-%n-%e", "%d/%m/%y", "%m/%d/%y", "%d.%m.%y",
-    "%e/%n/%y", "%n/%e/%y", "%d%m%Y",   "%m%d%Y",   "%y%m%d",   "%d-%b-%Y", "%d %b %Y", "%b %e, %Y"};
+    "%y.%m.%d", "%e/%n/%y", "%n/%e/%y", "%d%m%Y",   "%m%d%Y",   "%y%m%d",   "%d-%b-%Y", "%d %b %Y", "%b %e, %Y"};
 constexpr std::string_view kMonths[] = {"%Y-%m", "%Y/%m", "%m/%Y", "%n/%Y",  "%Y%m",  "%YM%m", "%b %Y",
                                         "%B %Y", "%b-%Y", "%m.%Y", "%Y.%m",  "%Y_%m", "%m%Y",  "%y%m",
                                         "%Y%q",  "%Y.%q", "%Y0%q", "%Y-Q%q", "%YQ%q", "%Y Q%q"};

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 #include <cmath>
@@ -166,4 +167,38 @@ TEST_CASE("tables: year, month and day of their own columns are a date") {
         R"([t.csv:2] the columns of --date hold "5 2", expected a date and a time of day, or year, month and day)");
   CHECK(refused("y,m,v\n2020,2,1\n2020,13,1\n", {0, 1}) ==
         R"([t.csv:3] column "m" holds "13", expected a month from 1 to 12)");
+}
+
+TEST_CASE("tables: 01.11.23 is a date wherever the whole column is in order as dates, and else a time of day") {
+  const auto form = [](const std::string& cells, const CellRules& rules = {}) {
+    MessyTable file("t.csv", "t;y\n" + cells, {.cells = rules});
+    return (*file).input_forms(std::array<std::size_t, 1>{0})[0];
+  };
+  const auto column = [](int days, const char* row) {
+    std::string cells;
+    for (int day = 1; day <= days; ++day) cells += fmt::format(fmt::runtime(row), day);
+    return cells;
+  };
+  CHECK(form(column(22, "{:02}.11.23;1\n")).order == DateOrder::dmy);
+  CHECK(form(column(30, "{}.11.23;1\n")).order == DateOrder::dmy);
+  CHECK(form("31.01.24;1\n01.02.24;1\n02.02.24;1\n").order == DateOrder::dmy);
+  CHECK(form("02.02.24;1\n01.02.24;1\n31.01.24;1\n").order == DateOrder::dmy);
+  CHECK(form(column(30, "23.01.{:02};1\n")).order == DateOrder::ymd);  // days in order, and not 30 years
+  CHECK_FALSE(form(column(22, "{:02}.11.23;1\n")).clock);
+  CHECK(form("18.00.00;1\n18.00.30;1\n18.01.00;1\n").clock);
+  CHECK(form("18.10.11;1\n18.11.10;1\n19.12.09;1\n").clock == false);
+  CHECK(form("18.10.11;1\n18.11.10;1\n18.12.60;1\n").order == DateOrder::dmy);
+  const std::string twice = "01.11.23;1\n02.11.23;1\n01.11.23;1\n02.11.23;1\n";  // days or years first, in no order
+  CHECK(form(twice).kind == ColumnForm::Kind::unknown);
+  CHECK(form(twice).order == DateOrder::unknown);
+  CHECK(form(twice, {.dates = DateOrder::dmy}).order == DateOrder::dmy);
+  CHECK_FALSE(form(twice, {.dates = DateOrder::dmy}).clock);
+  MessyTable german("t.csv", "Datum;y\n01.11.23;1,5\n02.11.23;\n04.11.23;2\n");
+  CHECK(choose_columns(*german, {}, std::nullopt).inputs == std::vector<std::string>{"Datum"});
+  const std::array<std::size_t, 1> first{0};
+  const NumberColumn read = (*german).numbers(first, (*german).input_forms(first))[0];
+  CHECK(read.values == Values{0, 1, 3});
+  CHECK(read.form.text(1) == "2023-11-02");
+  MessyTable parts("t.csv", "Datum;Zeit;y\n01.11.23;12:00;1\n02.11.23;18:00;2\n");
+  CHECK((*parts).joined_times(std::array<std::size_t, 2>{0, 1}).values == Values{0.5, 1.75});
 }

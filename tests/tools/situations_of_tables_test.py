@@ -301,5 +301,17 @@ def periods_of_no_calendar_and_a_gap_before_the_end():  # 41
         expect(gap[i][1] >= .5 * whole[i][1], "surer behind a gap", gap[i], whole[i])
 
 
+@case
+def german_dates_of_two_digit_years():
+    days = [datetime.date(2023, 11, 1) + datetime.timedelta(i) for i in range(60)]
+    for count in (22, 60):
+        answer = predict("Datum;y\n" + "".join(f"{day:%d.%m.%y};{round(10 + math.sin(i / 3), 3)}\n" for i, day in enumerate(days[:count])),
+                         "--horizon", 3)
+        after = [days[count - 1] + datetime.timedelta(i) for i in (1, 2, 3)]
+        expect([row[0] for row in answer.rows] == [f"{day:%d.%m.%y}" for day in after], answer.rows)
+    clocks = predict("t;y\n" + "".join(f"18.{i // 2:02}.{30 * (i % 2):02};{i % 5}\n" for i in range(40)), "--horizon", 1)
+    expect(clocks.rows[0][0] in ("18:20:00", "18.20.00"), clocks.rows)
+
+
 if __name__ == "__main__":
     sys.exit(run_cases())
