@@ -113,9 +113,18 @@ std::string odd_cell(Table& table, const ColumnChoice& choice) {
   return "";
 }
 
+/// Throws Error for a table that has no column for an input at all.
+[[noreturn]] void fail_without_input(Table& table, const ColumnChoice& choice) {
+  fail(
+      "[columns] {} has no column for an input, expected one of times, or of numbers such as 1, 2, 3 and so on beside "
+      "the values{}",
+      table.format().name(), odd_cell(table, choice));
+}
+
 Names choose_inputs(Table& table, const ColumnChoice& choice, std::optional<std::int64_t> dim_x) {
   using Doubt = OpenInputs::Doubt;
   const std::string& file = table.format().name();
+  if (const auto input = dim_x.value_or(1) == 1 ? input_beside_clocks(table, choice) : std::nullopt) return {*input};
   const OpenInputs found = open_inputs(facts_of(table), choice, dim_x);
   if (!found.dates && dim_x.value_or(1) == 1) check_no_other_dates(table, choice);
   if (found.doubt == Doubt::dates)
@@ -123,12 +132,16 @@ Names choose_inputs(Table& table, const ColumnChoice& choice, std::optional<std:
          found.names.size(), quoted_list(found.names), flag_list(std::array{found.names[0]}),
          flag_list(std::array{found.names[1]}));
   if (found.doubt == Doubt::nothing) check_unread_dates(table, choice);
+  if (found.doubt == Doubt::nothing && table.format().columns() == choice.values.size())
+    fail_without_input(table, choice);
   if (found.doubt == Doubt::nothing)
     fail(
         "[columns] {} has no column of dates, nor of numbers without a gap, for an input, expected --inputs to name "
         "it{}{}",
         file, odd_cell(table, choice), wide_hint(table.header()));
   if (found.doubt == Doubt::none && !found.dates) check_no_codes(table, found.names);
+  if (found.doubt == Doubt::none && !found.dates && !dim_x && found.names.size() == 1)
+    check_row_texts(table, choice, found.names[0]);
   const std::string wide = found.dates ? "" : wide_hint(table.header());
   if (found.doubt == Doubt::none) {
     check(wide.empty() || !names_time(found.names[0]),
@@ -210,7 +223,9 @@ ColumnChoice choose_columns(Table& table, const ColumnChoice& wishes, std::optio
     return std::move(table.numbers(std::array{table.format().column(name)}, {})[0].values);
   };
   const bool may_be_rows = !dim_x && odd_cell(table, choice).empty();
-  if (auto found = may_be_rows ? inputs_of_rows(facts_of(table), choice, numbers) : std::nullopt)
+  const auto texts = may_be_rows ? find_row_texts(table, choice) : std::nullopt;
+  const bool named_rows = texts && !texts->may_be_times && texts->beside_categories;
+  if (auto found = may_be_rows ? inputs_of_rows(facts_of(table), choice, numbers, named_rows) : std::nullopt)
     choice.inputs = std::move(*found);
   else
     choice.inputs = choose_inputs(table, choice, dim_x);
@@ -250,10 +265,13 @@ Names choose_series_inputs(Table& table, const ColumnChoice& choice, std::option
   const bool dates = !open_columns_of(table, choice, Kind::time).empty();
   const Names places = coordinates_among(numbers), time = time_by_name(numbers);
   const std::size_t gaps = open_values(facts_of(table), choice, true).size();
-  if (dates || !choice.values.empty() || numbers.size() == gaps + 1) return choose_inputs(table, choice, dim_x);
+  const bool alone = numbers.size() == 1 && gaps == 0;
+  if (dates || !choice.values.empty() || (numbers.size() == gaps + 1 && !alone))
+    return choose_inputs(table, choice, dim_x);
   if (!time.empty() && dim_x.value_or(1) == 1) return time;
   if (places.size() < numbers.size() && !places.empty() && dim_x.value_or(2) == 2) return places;
   const std::string wide = wide_hint(numbers);
+  if (numbers.size() == 1) fail_without_input(table, choice);
   check(wide.empty(), "[columns] {} has no column of times{}", table.format().name(), wide);
   const std::string flags = fmt::format("--inputs {} --values {}", flag_list(std::array{numbers.front()}),
                                         flag_list(std::array{numbers.back()}));

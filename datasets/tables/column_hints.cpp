@@ -24,9 +24,10 @@ using Kind = ColumnSummary::Kind;
 using Names = std::vector<std::string>;
 
 /// The texts without a digit that stand among the numbers of a column, if these are most of its cells: marks of missing
-/// values, such as n/e. At most three; none if there are more.
+/// values, such as n/e. None if there are more than twelve, or more than three in a column of many texts.
 Names marks_in(Table& table, std::size_t column) {
-  constexpr std::size_t kMost = 3;
+  constexpr std::size_t kFew = 3, kMost = 12;
+  constexpr std::int64_t kRare = 4;
   CellParser parser(table.format(), table.rules());
   Names marks;
   std::int64_t numbers = 0, others = 0;
@@ -45,7 +46,7 @@ Names marks_in(Table& table, std::size_t column) {
     if (std::ranges::find(marks, cell) == marks.end()) marks.emplace_back(cell);
     if (marks.size() > kMost) return {};
   }
-  return numbers >= others ? marks : Names();
+  return numbers >= (marks.size() > kFew ? kRare : 1) * others ? marks : Names();
 }
 
 std::string missing_flags(const Names& marks) {
@@ -58,7 +59,7 @@ std::string missing_flags(const Names& marks) {
 
 bool is_nearly_data(const std::string& text) {
   return looks_like_date(text) || !advice_on_signs(text).empty() ||
-         (!is_letter(text.front()) && text.find_first_of("0123456789") != std::string::npos);
+         (!is_letter(text.front()) && !is_numbered_name(text) && text.find_first_of("0123456789") != std::string::npos);
 }
 
 std::string missing_hint(Table& table, std::size_t column) { return missing_flags(marks_in(table, column)); }

@@ -148,12 +148,53 @@ std::optional<double> parse_number(std::string_view text, char decimal, bool gro
   return whole ? std::optional(value) : std::nullopt;
 }
 
+namespace {
+
+/// The full number of 43.40M, 900.0K and 2bn, with its decimal point moved; empty for any other unit.
+std::string full_number(std::string_view core, std::string_view unit) {
+  constexpr std::size_t kMostDecimals = 20;
+  const std::size_t zeros = unit == "K" || unit == "k"    ? 3
+                            : unit == "M" || unit == "mn" ? 6
+                            : unit == "B" || unit == "bn" ? 9
+                                                          : 0;
+  const DecimalEvidence shown = decimal_evidence(core);
+  const bool decimals = shown == DecimalEvidence::point || shown == DecimalEvidence::comma;
+  if (zeros == 0 || (!decimals && shown != DecimalEvidence::whole)) return {};
+  const std::size_t mark = decimals ? core.find_last_of(",.") : core.size();
+  std::string digits, behind(core.substr(std::min(mark + 1, core.size())));
+  for (const char c : core.substr(0, mark))
+    if (is_digit(c)) digits += c;
+  if (behind.size() > kMostDecimals || !are_digits(behind.empty() ? "0" : behind)) return {};
+  behind.resize(std::max(behind.size(), zeros), '0');
+  digits += behind.substr(0, zeros);
+  digits.erase(0, std::min(digits.find_first_not_of('0'), digits.size() - 1));
+  behind.erase(0, zeros);
+  behind.erase(behind.find_last_not_of('0') + 1);
+  return behind.empty() ? digits : digits + core[mark] + behind;
+}
+
+}  // namespace
+
+bool is_numbered_name(std::string_view cell) {
+  const auto take_word = [&cell] {
+    const std::size_t end = std::min(cell.find(' '), cell.size());
+    const std::string_view word = cell.substr(0, end);
+    cell = trim(cell.substr(end));
+    return word;
+  };
+  const auto is_small = [](char c) { return c >= 'a' && c <= 'z'; };
+  const std::string_view number = take_word(), first = take_word(), second = take_word();
+  if (number.empty() || !is_digit(number.front()) || first.size() < 2 || second.size() < 2) return false;
+  return is_letter(first[0]) && !is_small(first[0]) && is_small(first[1]) && is_letter(second[0]) &&
+         is_small(second[1]);
+}
+
 std::string advice_on_signs(std::string_view cell) {
   constexpr std::string_view kDigits = "0123456789";
   constexpr auto kBefore =
       std::to_array<std::string_view>({"", "-", "+", "(", "$", "-$", "$-", "($", "€", "-€", "£", "-£"});
   const std::size_t first = cell.find_first_of(kDigits), last = cell.find_last_of(kDigits);
-  if (first == std::string_view::npos) return "";
+  if (first == std::string_view::npos || is_numbered_name(cell)) return "";
   const std::string_view core = cell.substr(first, last + 1 - first), before = trim(cell.substr(0, first)),
                          behind = trim(cell.substr(last + 1));
   if (decimal_evidence(core) == DecimalEvidence::no_number || std::ranges::find(kBefore, before) == kBefore.end())
@@ -165,7 +206,9 @@ std::string advice_on_signs(std::string_view cell) {
                     });
   if (brackets ? behind != ")" : !unit && !minus_behind) return "";
   const bool negative = brackets || minus_behind || before.find('-') != std::string_view::npos;
-  const std::string number = (negative ? "-" : "") + std::string(core);
+  // Without a blank K is no kelvin.
+  const std::string full = cell.substr(last + 1) == behind ? full_number(core, behind) : "";
+  const std::string number = (negative ? "-" : "") + (full.empty() ? std::string(core) : full);
   return number == cell || behind.size() + before.size() == (before == "-" || before == "+" ? 1U : 0U)
              ? ""
              : fmt::format("write {} in place of {}", number, cell);

@@ -46,7 +46,9 @@ class DecimalVote {
 };
 
 /// Advice for a number with signs around it that are not read: "write 12 in place of 12 %", also for "$12", "(12)" and
-/// "12-", which are -12, and for units. Empty for any other text.
+/// "12-", which are -12, and for units; 43.40M is 43400000. Empty for any other text.
 std::string advice_on_signs(std::string_view cell);
+/// Whether a text is a number in front of a name of several words, such as 1 Main St.
+bool is_numbered_name(std::string_view cell);
 
 }  // namespace npzoo

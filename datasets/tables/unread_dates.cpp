@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 #include "npzoo/datasets/tables/column_facts.h"
 #include "npzoo/datasets/tables/column_hints.h"
 #include "npzoo/datasets/tables/flag_text.h"
+#include "npzoo/datasets/tables/month_names.h"
+#include "npzoo/datasets/tables/number_text.h"
 #include "npzoo/datasets/tables/text_parts.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/io/text.h"
@@ -46,6 +49,73 @@ void check_unread_dates(Table& table, const ColumnChoice& choice) {
            table.format().name(), table.line(first[column][0].row), table.format().title(column),
            in_quotes(first[column][0].text));
   }
+}
+
+namespace {
+
+using Kind = ColumnSummary::Kind;
+
+std::string first_word(std::string_view text) {
+  std::string word;
+  for (std::size_t i = 0; i < text.size() && is_letter(text[i]); ++i) word += small_letter(text[i]);
+  return word;
+}
+
+/// Whether a column's name says that its texts are the names of rows.
+bool names_rows(std::string_view name) {
+  constexpr auto kNames = std::to_array<std::string_view>(
+      {"id",       "name",    "no",     "nr",      "code",        "key",        "sample",  "probe",
+       "specimen", "patient", "person", "subject", "participant", "respondent", "proband", "case",
+       "customer", "animal",  "plant",  "plot",    "site",        "station"});
+  return std::ranges::find(kNames, first_word(name)) != kNames.end() || name.ends_with("_id") || name.ends_with("ID");
+}
+
+/// Whether a text counts times: it begins with a digit, or with a word such as week.
+bool counts_time(std::string_view cell) {
+  constexpr auto kWords = std::to_array<std::string_view>(
+      {"fy",       "y",     "year",  "jahr",     "season", "saison", "q",       "quarter", "quartal", "h",
+       "month",    "monat", "m",     "period",   "week",   "wk",     "woche",   "kw",      "w",       "day",
+       "tag",      "t",     "d",     "time",     "hour",   "step",   "epoch",   "age",     "round",   "runde",
+       "matchday", "game",  "spiel", "spieltag", "lap",    "run",    "session", "visit",   "wave"});
+  return is_digit(cell.front()) || month_of(first_word(cell)) > 0 ||
+         std::ranges::find(kWords, first_word(cell)) != kWords.end();
+}
+
+}  // namespace
+
+std::optional<RowTexts> find_row_texts(Table& table, const ColumnChoice& choice) {
+  constexpr std::size_t kFewestRows = 3;
+  std::optional<RowTexts> found;
+  bool categories = false;
+  for (const std::string& name :
+       open_columns(facts_of(table), choice, [](const ColumnFacts& c) { return c.kind == Kind::text; })) {
+    const Table::Labels words = table.words(table.format().column(name));
+    const std::size_t rows = words.of_rows.size();
+    categories = categories || (words.names.size() > 1 && 2 * words.names.size() <= rows);
+    const auto is_row_text = [](const std::string& word) {
+      return (std::ranges::any_of(word, is_digit) || month_of(word) > 0) && !is_numbered_name(word);
+    };
+    if (found || rows < kFewestRows || words.names.size() < rows || !std::ranges::all_of(words.names, is_row_text))
+      continue;
+    const bool times =
+        part_named(name) != DatePart::none || (!names_rows(name) && std::ranges::all_of(words.names, counts_time));
+    found = RowTexts{name, words.names[0], table.line(0), times, false};
+  }
+  if (found) found->beside_categories = categories;
+  return found;
+}
+
+void check_row_texts(Table& table, const ColumnChoice& choice, const std::string& input) {
+  const std::size_t column = table.format().column(input);
+  const std::vector<double> places = table.numbers(std::array{column}, {})[0].values;
+  if (std::ranges::is_sorted(places) || std::ranges::is_sorted(places, std::greater<>())) return;
+  const auto texts = find_row_texts(table, choice);
+  if (!texts || !texts->may_be_times) return;
+  fail(
+      "[{}:{}] column {} holds {}, which cannot be read as a date or a number, expected such as 2024-03-29 or 17; if "
+      "{} is the input, use --inputs {}; to predict from all columns of a row, use --inputs none",
+      table.format().name(), texts->line, table.format().title(table.format().column(texts->column)),
+      in_quotes(texts->first), in_quotes(input), flag_list({&input, 1}));
 }
 
 void check_no_codes(const Table& table, std::span<const std::string> inputs) {

@@ -75,6 +75,10 @@ TEST_CASE("columns: of a table without gaps all other numbers are values") {
         "[columns] t.csv has no column of numbers, expected --values to name one");
   CHECK(refusal([&] { series("a\n1\n2\n", {.inputs = {"a"}}); }) ==
         "[columns] t.csv has no column of numbers, expected --values to name one");
+  for (const char* alone : {"co2\n400\n401\n", "co2\n400\nNA\n401\n"})
+    CHECK(refusal([&] { series(alone); }) ==
+          "[columns] t.csv has no column for an input, expected one of times, or of numbers such as 1, 2, 3 and so on "
+          "beside the values");
   const auto complete = [](std::string_view text, const ColumnChoice& wishes = {}) {
     ReadTable file("t.csv", text);
     return misses_nothing(*file, wishes);
@@ -82,6 +86,7 @@ TEST_CASE("columns: of a table without gaps all other numbers are values") {
   CHECK(complete("day,u\n2020-01-01,1\n2020-01-02,2\n"));
   CHECK(complete("day,u,v\n2020-01-01,1,\n2020-01-02,2,5\n", {.values = {"u"}}));
   CHECK_FALSE(complete("day,u,v\n2020-01-01,1,\n2020-01-02,2,5\n"));
+  CHECK(complete("day,address,u\n2020-01-01,1 Main St,1\n2020-01-02,22 Oak Ave,2\n"));
   CHECK_FALSE(complete("day,u\n"));
   CHECK_FALSE(complete("day,u,v\n2020-01-01,1,7\n2020-01-02,2,%\n"));
 }
@@ -202,6 +207,13 @@ TEST_CASE("columns: an error names the cell in an unknown notation") {
     CHECK(refused("date,y\n" + first + ",1\nx,\n") == expected);
     CHECK(refused("date,n,y\n" + first + ",5,1\nx,6,\n") == expected);  // no other number takes its place
   }
+  for (const auto& [cell, number] : std::vector<std::pair<std::string, std::string>>{{"43.40M", "43400000"},
+                                                                                     {"900.0K", "900000"},
+                                                                                     {"-1.2345k", "-1234.5"},
+                                                                                     {"0.5bn", "500000000"},
+                                                                                     {"290.5 K", "290.5"},
+                                                                                     {"12 kg", "12"}})
+    CHECK(refused("x,y\n1," + cell + "\n2,\n").ends_with(fmt::format("write {} in place of {}", number, cell)));
   const std::string nothing = refused("x,y\n1,2\n2,3\n");
   CHECK(refused("x,y\n1,12%\n2,\n") ==
         nothing + R"(; line 2: column "y" holds "12%", expected a number: write 12 in place of 12%)");
@@ -263,6 +275,12 @@ TEST_CASE("columns: marks of missing values and wide tables have remedies") {
   CHECK(refusal([&] { check_marks(*marks, std::vector<std::string>{"y"}); }) ==
         R"([t.csv:3] column "y" holds "n/e", expected a number; if it stands for a missing value, use --missing n/e )"
         "--missing '***'");
+  std::string rare = "x,y\n1,n.d.\n2,<LOD\n3,tr.\n4,#REF!\n5,nil\n";
+  for (int row = 6; row < 60; ++row) rare += fmt::format("{},{}\n", row, row % 7);
+  ReadTable many("t.csv", rare);
+  CHECK(missing_hint(*many, 1) ==
+        "; if it stands for a missing value, use --missing n.d. --missing '<LOD' --missing tr. --missing '#REF!' "
+        "--missing nil");
   ReadTable far("t.csv", "x,y\n1,2\n2,-999\n3,4\n4,3\n5,2\n");
   CHECK(far_number_hint(*far, std::vector<std::string>{"y"}) ==
         R"(; "y" is -999 in 1 row, far from all others: use --missing -999 if it stands for a missing value)");

@@ -202,3 +202,55 @@ TEST_CASE("tables: 01.11.23 is a date wherever the whole column is in order as d
   MessyTable parts("t.csv", "Datum;Zeit;y\n01.11.23;12:00;1\n02.11.23;18:00;2\n");
   CHECK((*parts).joined_times(std::array<std::size_t, 2>{0, 1}).values == Values{0.5, 1.75});
 }
+
+TEST_CASE("tables: dates that are not UTF-8 name the command that converts the file") {
+  MessyTable file("t.csv", "date,y\n1 janv. 2024,1\n1 f\xE9vr. 2024,2\n1 mars 2024,\n");
+  const std::string message = refusal([&] { choose_columns(*file, {}, std::nullopt); });
+  CHECK_MESSAGE(message.find("it is not UTF-8: iconv -f latin1 -t utf8 ") != std::string::npos, message);
+  MessyTable utf8("t.csv", "date,y\n1 janv. 2024,1\n1 f\xC3\xA9vx. 2024,2\n1 mars 2024,\n");
+  CHECK(refusal([&] { choose_columns(*utf8, {}, std::nullopt); }).find("iconv") == std::string::npos);
+}
+
+TEST_CASE("tables: an unordered number takes the place of no index that cannot be read") {
+  const auto chosen = [](const std::string& text) {
+    MessyTable file("t.csv", text);
+    const ColumnChoice choice = choose_columns(*file, {}, std::nullopt);
+    return fmt::format("{} > {}", fmt::join(choice.inputs, " "), fmt::join(choice.values, " "));
+  };
+  const auto by = [](const std::string& name, const std::vector<std::string>& texts, const char* more = "") {
+    constexpr std::array kPoints = {"31,9", "12,", "40,7", "22,8"};
+    std::string table = name + ",points,goals\n";
+    for (std::size_t i = 0; i < texts.size(); ++i) table += fmt::format("{},{}{}\n", texts[i], kPoints[i], more);
+    return table;
+  };
+  for (const auto& [name, texts] : std::vector<std::pair<std::string, std::vector<std::string>>>{
+           {"season", {"1990/91", "1991/92", "1992/93", "1993/94"}},
+           {"fiscal", {"FY1998", "FY1999", "FY2000", "FY2001"}},
+           {"w", {"Week 1", "Week 2", "Week 3", "Week 4"}},
+           {"depth", {"0-10", "10-20", "20-30", "30-40"}},
+           {"x", {"3. Spieltag", "4. Spieltag", "5. Spieltag", "6. Spieltag"}},
+           {"x", {"T0", "T1", "T2", "T5"}},
+           {"date", {"01Jxn24", "02Jxn24", "03Jxn24", "04Jxn24"}}}) {
+    const std::string message = refusal([&] { chosen(by(name, texts)); });
+    CHECK_MESSAGE(message.find(fmt::format("column \"{}\" holds \"{}\"", name, texts[0])) != std::string::npos,
+                  message);
+    CHECK_MESSAGE(message.find("--inputs points") != std::string::npos, message);
+  }
+  CHECK(chosen(by("town", {"Bonn", "Kiel", "Ulm", "Hof"})) == "points > goals");
+  CHECK(chosen(by("sample", {"S1", "S2", "S3", "S4"})) == "points > goals");
+  CHECK(chosen("w,x,y\nWeek 1,1,2\nWeek 2,2,\nWeek 3,3,4\n") == "x > y");
+  CHECK(chosen("patient,sex,age,hb\nP1,F,50,12\nP2,M,42,\nP3,M,70,13\nP4,F,61,11\n") == " > hb");
+  CHECK(chosen("sex,age,hb\nF,50,12\nM,42,\nM,70,13\nF,61,11\n") == "age > hb");
+}
+
+TEST_CASE("tables: texts such as 4:35 that go up and down leave their place to ascending numbers") {
+  const auto chosen = [](const std::string& text) {
+    MessyTable file("t.csv", text);
+    const ColumnChoice choice = choose_columns(*file, {}, std::nullopt);
+    return fmt::format("{} > {}", fmt::join(choice.inputs, " "), fmt::join(choice.values, " "));
+  };
+  const char* pace = "km,pace,hr\n1,4:36,141\n2,5:07,145\n3,4:30,146\n4,5:06,\n5,4:10,150\n6,4:50,149\n";
+  CHECK(chosen(pace) == "km > hr");
+  CHECK(chosen("n,time,y\n1,04:00,1\n2,05:00,\n3,06:00,4\n4,07:00,5\n5,08:00,5\n6,04:00,5\n") == "time > y");
+  CHECK(chosen("km,pace,hr\n1,4:36,141\n5,5:07,145\n3,4:30,146\n4,5:06,\n5,4:10,150\n6,4:50,149\n") == "pace > hr");
+}

@@ -228,5 +228,16 @@ def lists_have_commas_or_are_repeated():
     wrong_usage("forecast", table, naming=["there is no command \"forecast\", use npzoo predict TABLE --horizon 12"])
 
 
+@case
+def no_forecast_of_one_row_and_no_input_of_one_column():
+    single = write("one.csv", "date,y\n2024-01-01,3\n")
+    fail("predict", single, naming=["misses no value of y", "add more rows"])
+    expect("--horizon" not in npzoo("predict", single).stderr, "no advice that fails")
+    fail("predict", write("alone.csv", "co2\n400\n401\n402\n"), naming=["has no column for an input"])
+    fail("predict", write("gaps.csv", "co2\n400\nNA\n402\n"), naming=["has no column for an input"])
+    sales = "".join(f"2024-01-{i:02},{i} Main St,{10 + i % 3}\n" for i in range(1, 20))
+    fail("predict", write("shops.csv", "date,address,sales\n" + sales), naming=["misses no value of sales", "--horizon"])
+
+
 if __name__ == "__main__":
     sys.exit(run_cases())

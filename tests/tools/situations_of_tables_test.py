@@ -313,5 +313,20 @@ def german_dates_of_two_digit_years():
     expect(clocks.rows[0][0] in ("18:20:00", "18.20.00"), clocks.rows)
 
 
+@case
+def rows_of_persons_are_filled_from_their_other_columns():
+    rows = [(f"P{i}", "FM"[i % 2], (37 * i) % 90, "" if i % 9 == 4 else 12 + i % 2 + .1 * (i % 3)) for i in range(60)]
+    answer = predict(table("patient,sex,ferritin,hb", rows))
+    expect(not answer.says("by ferritin"), answer.notes)
+    near(answer.figures("hb")[4][0], 12.1, .3)
+    refused_table(table("week,points,goals", [(f"Week {i}", (7 * i) % 40, i % 5 if i % 9 else "") for i in range(30)]), 'holds "Week 0"')
+
+
+@case
+def a_pace_is_no_time_of_day():
+    rows = [(km, f"{4 + km % 2}:{(17 * km) % 60:02}", 140 + km if km != 9 else "") for km in range(1, 43)]
+    near(predict(table("km,pace,hr", rows)).figures("hr")[8][0], 149, 1)
+
+
 if __name__ == "__main__":
     sys.exit(run_cases())

@@ -120,6 +120,7 @@ std::string lead_on(const FillTables& tables, const std::string& hint,
                              command("--add-rows"));
     const std::int64_t rows =
         tables.table.rows() / static_cast<std::int64_t>(std::max<std::size_t>(1, tables.groups.size()));
+    if (rows < 2) return message + ". To forecast, add more rows: a step ahead needs two times";
     const std::int64_t horizon = std::clamp<std::int64_t>(rows / 2, 2, step.horizon);
     return message + fmt::format(". To forecast the next {} {}{}: {}", horizon, step.unit,
                                  tables.groups.empty() ? "" : " of each group",
