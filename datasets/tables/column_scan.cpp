@@ -39,7 +39,7 @@ void ColumnScan::MonthDays::add(std::string_view cell) {
   constexpr std::size_t kDigits = 2;
   constexpr int kWeekend = 3;
   if (!all) return;
-  const std::size_t gap = cell.find(' ');
+  const std::size_t gap = cell.find_first_of(" -/.");
   const bool fits =
       gap != std::string_view::npos && cell.size() == gap + 1 + kDigits && are_digits(cell.substr(gap + 1));
   const int named = fits ? month_of(cell.substr(0, gap)) : 0;

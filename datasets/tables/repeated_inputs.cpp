@@ -32,4 +32,21 @@ RepeatedInputs repeated_inputs(const RowKeys& keys, std::int64_t dim_x, std::spa
   return found;
 }
 
+std::optional<InputRuns> runs_of_input(const RowKeys& keys) {
+  constexpr std::size_t kFewestRows = 5;
+  const std::span<const double> x = keys.x;
+  if (!keys.of_rows.empty() || x.size() < 2 * kFewestRows || x[0] == x[1]) return {};
+  const double sign = x[1] > x[0] ? 1 : -1;
+  InputRuns found{.count = 1};
+  std::size_t begin = 0;
+  for (std::size_t row = 1; row < x.size(); ++row) {
+    if (sign * x[row] > sign * x[row - 1]) continue;
+    const double middle = (x[begin] + x[row - 1]) / 2;
+    if (row - begin < kFewestRows || sign * x[row] > sign * middle) return {};
+    if (found.count++ == 1) found.second = static_cast<std::int64_t>(row);
+    begin = row;
+  }
+  return found.count > 1 && x.size() - begin >= kFewestRows ? std::optional(found) : std::nullopt;
+}
+
 }  // namespace npzoo

@@ -77,6 +77,11 @@ TEST_CASE("columns: a column that tells the times of a day apart names no series
   CHECK(doubt_of_series("day,y\nJan 29,1\nJan 30,1\nJan 31,2\nFeb 01,3\n", {{"day"}, {"y"}}) ==
         R"([t.csv:2] column "day" holds "Jan 29", a day of a month or a month of a year, expected whole years: )"
         "10 Jan 2024 or Jan 2010");
+  for (const char* sign : {"-", "/", "."}) {
+    const std::string text = fmt::format("day,y\nJan{0}29,1\nJan{0}30,1\nJan{0}31,2\nFeb{0}01,3\n", sign);
+    CHECK(doubt_of_series(text, {{"day"}, {"y"}}).find("a day of a month or a month of a year") != std::string::npos);
+  }
+  CHECK(doubt_of_series("day,y\nJan-19,1\nFeb-19,1\nMar-19,2\nApr-19,3\n", {{"day"}, {"y"}}) == "no error");
   CHECK(doubt_of_series("day;y\n01.01.2024;10.064\n02.01.2024;9.500\n13.01.2024;11.000\n", {{"y"}, {"day"}})
             .find("--decimal . or , to name the decimal sign") != std::string::npos);
 }
@@ -105,4 +110,20 @@ TEST_CASE("columns: rows of several series are not taken for one") {
   CHECK(doubt_of_series(numbers, {{"x"}, {"y"}, ""}) == "no error");
   CHECK(doubt_of_series("x,note,y\n1,a,0\n1,b,\n2,c,1\n2,d,2\n", {{"x"}, {"y"}, ""}) == "no error");  // notes
   CHECK(doubt_of_series("x,y\n1,0\n1,\n2,1\n2,2\n", {{"x"}, {"y"}, ""}) == "no error");               // replicates
+}
+
+TEST_CASE("columns: runs along an input that begin anew") {
+  const auto runs = [](std::vector<double> x) { return runs_of_input({x}); };
+  const std::vector<double> twice{0, 1, 2, 3, 4, 0, 1, 2, 3, 4};
+  REQUIRE(runs(twice));
+  CHECK(runs(twice)->count == 2);
+  CHECK(runs(twice)->second == 5);
+  CHECK(runs({9, 8, 6, 5, 4, 9, 8, 7, 6, 5, 9, 8, 7, 4, 3})->count == 3);
+  CHECK_FALSE(runs({0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
+  CHECK_FALSE(runs({0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3}));     // short
+  CHECK_FALSE(runs({0, 1, 2, 3, 4, 5, 4, 5, 6, 7, 8, 9}));     // a clock that is put back
+  CHECK_FALSE(runs({0, 0, 1, 1, 2, 2, 3, 3, 4, 4}));           // replicates
+  CHECK_FALSE(runs({3, 1, 4, 1.5, 9, 2, 6, 5, 3.5, 8, 9.7}));  // no order
+  const std::vector<std::uint32_t> groups{0, 0, 0, 0, 0, 1, 1, 1, 1, 1};
+  CHECK_FALSE(runs_of_input({twice, {}, groups}));
 }

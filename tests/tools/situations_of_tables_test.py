@@ -323,6 +323,14 @@ def rows_of_persons_are_filled_from_their_other_columns():
 
 
 @case
+def runs_that_begin_anew_are_warned_of():
+    run = [(i / 2, round(level + math.sin(i / 5), 3) if i != 7 else "") for level in (0, 5, 9) for i in range(20)]
+    answer = predict(table("t_s,force", run))
+    expect(any("t_s begins anew in line 22" in w and "--group" in w for w in answer.warnings), answer.warnings)
+    expect(not any("begins anew" in w for w in predict(table("t_s,force", sorted(run[:20], key=lambda row: row[0]))).warnings), "one run")
+
+
+@case
 def a_pace_is_no_time_of_day():
     rows = [(km, f"{4 + km % 2}:{(17 * km) % 60:02}", 140 + km if km != 9 else "") for km in range(1, 43)]
     near(predict(table("km,pace,hr", rows)).figures("hr")[8][0], 149, 1)
