@@ -115,10 +115,12 @@ std::string odd_cell(Table& table, const ColumnChoice& choice) {
 
 /// Throws Error for a table that has no column for an input at all.
 [[noreturn]] void fail_without_input(Table& table, const ColumnChoice& choice) {
+  const std::string odd = odd_cell(table, choice);
+  if (odd.empty()) check_row_texts(table, choice, "");
   fail(
       "[columns] {} has no column for an input, expected one of times, or of numbers such as 1, 2, 3 and so on beside "
       "the values{}",
-      table.format().name(), odd_cell(table, choice));
+      table.format().name(), odd);
 }
 
 Names choose_inputs(Table& table, const ColumnChoice& choice, std::optional<std::int64_t> dim_x) {
@@ -131,14 +133,16 @@ Names choose_inputs(Table& table, const ColumnChoice& choice, std::optional<std:
     fail("[columns] {} has {} columns of dates, {}, expected one of them: --inputs {} or --inputs {}", file,
          found.names.size(), quoted_list(found.names), flag_list(std::array{found.names[0]}),
          flag_list(std::array{found.names[1]}));
-  if (found.doubt == Doubt::nothing) check_unread_dates(table, choice);
-  if (found.doubt == Doubt::nothing && table.format().columns() == choice.values.size())
-    fail_without_input(table, choice);
-  if (found.doubt == Doubt::nothing)
+  if (found.doubt == Doubt::nothing) {
+    check_unread_dates(table, choice);
+    const std::string odd = odd_cell(table, choice);
+    if (table.format().columns() == choice.values.size()) fail_without_input(table, choice);
+    if (odd.empty()) check_row_texts(table, choice, "");
     fail(
         "[columns] {} has no column of dates, nor of numbers without a gap, for an input, expected --inputs to name "
         "it{}{}",
-        file, odd_cell(table, choice), wide_hint(table.header()));
+        file, odd, wide_hint(table.header()));
+  }
   if (found.doubt == Doubt::none && !found.dates) check_no_codes(table, found.names);
   if (found.doubt == Doubt::none && !found.dates && !dim_x && found.names.size() == 1)
     check_row_texts(table, choice, found.names[0]);
@@ -155,10 +159,6 @@ Names choose_inputs(Table& table, const ColumnChoice& choice, std::optional<std:
        dim_x ? "" : ", or --inputs none to predict from all columns of a row",
        places.empty() ? wide : ": such as --inputs " + flag_list(places));
 }
-
-}  // namespace
-
-namespace {
 
 /// Throws Error if one of the columns that seem to be values is a year or a place, of which some cells are blank.
 void check_blank_inputs(Table& table, const ColumnChoice& choice) {
@@ -223,8 +223,7 @@ ColumnChoice choose_columns(Table& table, const ColumnChoice& wishes, std::optio
     return std::move(table.numbers(std::array{table.format().column(name)}, {})[0].values);
   };
   const bool may_be_rows = !dim_x && odd_cell(table, choice).empty();
-  const auto texts = may_be_rows ? find_row_texts(table, choice) : std::nullopt;
-  const bool named_rows = texts && !texts->may_be_times && texts->beside_categories;
+  const bool named_rows = may_be_rows && has_named_rows(table, choice);
   if (auto found = may_be_rows ? inputs_of_rows(facts_of(table), choice, numbers, named_rows) : std::nullopt)
     choice.inputs = std::move(*found);
   else
@@ -265,7 +264,7 @@ Names choose_series_inputs(Table& table, const ColumnChoice& choice, std::option
   const bool dates = !open_columns_of(table, choice, Kind::time).empty();
   const Names places = coordinates_among(numbers), time = time_by_name(numbers);
   const std::size_t gaps = open_values(facts_of(table), choice, true).size();
-  const bool alone = numbers.size() == 1 && gaps == 0;
+  const bool alone = table.format().columns() == 1;
   if (dates || !choice.values.empty() || (numbers.size() == gaps + 1 && !alone))
     return choose_inputs(table, choice, dim_x);
   if (!time.empty() && dim_x.value_or(1) == 1) return time;

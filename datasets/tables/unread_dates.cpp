@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <functional>
+#include <optional>
 
 #include "npzoo/datasets/tables/column_facts.h"
 #include "npzoo/datasets/tables/column_hints.h"
@@ -81,7 +83,13 @@ bool counts_time(std::string_view cell) {
          std::ranges::find(kWords, first_word(cell)) != kWords.end();
 }
 
-}  // namespace
+/// A column of texts with numbers, such as Week 1 or P1, a different one in each row.
+struct RowTexts {
+  std::string column, first;  // the first cell
+  std::int64_t line = 0;
+  bool may_be_times = false;       // and not the names of persons or samples
+  bool beside_categories = false;  // another column has words that repeat
+};
 
 std::optional<RowTexts> find_row_texts(Table& table, const ColumnChoice& choice) {
   constexpr std::size_t kFewestRows = 3;
@@ -105,17 +113,27 @@ std::optional<RowTexts> find_row_texts(Table& table, const ColumnChoice& choice)
   return found;
 }
 
+}  // namespace
+
+bool has_named_rows(Table& table, const ColumnChoice& choice) {
+  const auto texts = find_row_texts(table, choice);
+  return texts && !texts->may_be_times && texts->beside_categories;
+}
+
 void check_row_texts(Table& table, const ColumnChoice& choice, const std::string& input) {
-  const std::size_t column = table.format().column(input);
-  const std::vector<double> places = table.numbers(std::array{column}, {})[0].values;
-  if (std::ranges::is_sorted(places) || std::ranges::is_sorted(places, std::greater<>())) return;
+  std::string instead;
+  if (!input.empty()) {
+    const std::vector<double> places = table.numbers(std::array{table.format().column(input)}, {})[0].values;
+    if (std::ranges::is_sorted(places) || std::ranges::is_sorted(places, std::greater<>())) return;
+    instead =
+        fmt::format("; if {} is the input, use --inputs {}; to predict from all columns of a row, use --inputs none",
+                    in_quotes(input), flag_list({&input, 1}));
+  }
   const auto texts = find_row_texts(table, choice);
   if (!texts || !texts->may_be_times) return;
-  fail(
-      "[{}:{}] column {} holds {}, which cannot be read as a date or a number, expected such as 2024-03-29 or 17; if "
-      "{} is the input, use --inputs {}; to predict from all columns of a row, use --inputs none",
-      table.format().name(), texts->line, table.format().title(table.format().column(texts->column)),
-      in_quotes(texts->first), in_quotes(input), flag_list({&input, 1}));
+  fail("[{}:{}] column {} holds {}, which cannot be read as a date or a number, expected such as 2024-03-29 or 17{}",
+       table.format().name(), texts->line, table.format().title(table.format().column(texts->column)),
+       in_quotes(texts->first), instead);
 }
 
 void check_no_codes(const Table& table, std::span<const std::string> inputs) {

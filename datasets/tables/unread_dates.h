@@ -1,8 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 
@@ -19,15 +17,10 @@ std::string complaint(Table& table, std::size_t column);
 void check_no_other_dates(Table& table, const ColumnChoice& choice);
 /// Throws Error if a column that is called a date holds numbers with other signs.
 void check_unread_dates(Table& table, const ColumnChoice& choice);
-/// A column of texts with numbers, such as Week 1 or P1, a different one in each row.
-struct RowTexts {
-  std::string column, first;  // the first cell
-  std::int64_t line = 0;
-  bool may_be_times = false;       // Week 1, 1990/91 and FY1998, and not the names of persons or samples
-  bool beside_categories = false;  // another column has words that repeat
-};
-std::optional<RowTexts> find_row_texts(Table& table, const ColumnChoice& choice);
-/// Throws Error if such texts may be times: a number that is in no order must not take their place as the input.
+/// Whether a column names each row, as P1 and P2 name patients, beside a column of words that repeat.
+bool has_named_rows(Table& table, const ColumnChoice& choice);
+/// Throws Error if a column has a different text in each row that may be a time, such as Week 1, 1990/91 and FY1998: a
+/// number that is in no order must not take its place as the input. With no `input` there is no such number.
 void check_row_texts(Table& table, const ColumnChoice& choice, const std::string& input);
 /// Throws Error if the numbers of an input jump as dates do. They are plain numbers only if the user says so.
 void check_no_codes(const Table& table, std::span<const std::string> inputs);

@@ -236,6 +236,9 @@ TEST_CASE("tables: an unordered number takes the place of no index that cannot b
                   message);
     CHECK_MESSAGE(message.find("--inputs points") != std::string::npos, message);
   }
+  CHECK(refusal([&] { chosen("fiscal,y\nFY1998,1\nFY1999,\nFY2000,4\n"); }) ==
+        R"([t.csv:2] column "fiscal" holds "FY1998", which cannot be read as a date or a number, expected such as )"
+        "2024-03-29 or 17");
   CHECK(chosen(by("town", {"Bonn", "Kiel", "Ulm", "Hof"})) == "points > goals");
   CHECK(chosen(by("sample", {"S1", "S2", "S3", "S4"})) == "points > goals");
   CHECK(chosen("w,x,y\nWeek 1,1,2\nWeek 2,2,\nWeek 3,3,4\n") == "x > y");

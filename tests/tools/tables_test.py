@@ -343,8 +343,8 @@ def refused():
     yield "day,rate\n,°C\n1,2\n2,\n3,4\n", f"[columns] {{}}: {unit}", NAMED
     yield ("day,rate\n1,a\n2,\n",
            '[columns] {} has no column of numbers besides the inputs "day", expected --inputs and --values to name them', ())
-    yield ("rate\n1\nNA\n", "[columns] {} has no column of dates, nor of numbers without a gap, for an input, expected --inputs to "
-           "name it", ())
+    yield ("rate\n1\nNA\n", "[columns] {} has no column for an input, expected one of times, or of numbers such as 1, 2, 3 and so on "
+           "beside the values", ())
     yield ("a,b,rate\n1,2,3\n2,3,\n", '[columns] {}: "a" and "b" might be inputs, expected --inputs to name the 1 of the model', ())
     yield ("a,b,rate\n2020-01-01,2020-01-01,3\n2020-01-02,2020-01-01,\n",
            '[columns] {} has 2 columns of dates, "a" and "b", expected one of them: --inputs a or --inputs b', ())
