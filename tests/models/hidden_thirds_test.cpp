@@ -14,11 +14,11 @@ namespace {
 const double kMissing = std::numeric_limits<double>::quiet_NaN();
 
 /// Three inputs and two columns of values; of every seventh row both are missing, of every fifth the second.
-struct Rows {
+struct TwoColumns {
   std::vector<double> x;
   std::vector<std::vector<double>> y{{}, {}};
 
-  explicit Rows(int count, bool reversed = false) {
+  explicit TwoColumns(int count, bool reversed = false) {
     for (int i = 0; i < count; ++i) {
       const int row = reversed ? count - 1 - i : i;
       for (const double at : {0.1 * row, std::sin(row), 1.0}) x.push_back(at);
@@ -49,7 +49,7 @@ FillMethod method(double first, double second, std::map<double, int>& hidden) {
 
 TEST_CASE("hidden thirds: every observed value is hidden once, and CRPS are compared column by column") {
   std::map<double, int> of_a, of_b;
-  const Rows rows(60);
+  const TwoColumns rows(60);
   const std::optional<double> ratio = compare_on_hidden_thirds(rows.data(), method(1, 8, of_a), method(2, 4, of_b));
   REQUIRE(ratio);
   CHECK(*ratio == doctest::Approx(1));  // half in one column, double in the other
@@ -78,7 +78,7 @@ TEST_CASE("hidden thirds: the same rows are hidden whatever their order") {
       result.scores = {{.rows = 1, .crps = 1}, {.rows = 1, .crps = 1}};
       return result;
     };
-    CHECK(compare_on_hidden_thirds(Rows(60, reversed).data(), note, note));
+    CHECK(compare_on_hidden_thirds(TwoColumns(60, reversed).data(), note, note));
   }
   CHECK(parts[0].size() == 6);
   CHECK(parts[0] == parts[1]);
@@ -89,9 +89,9 @@ TEST_CASE("hidden thirds: nothing is compared with few rows, many series, or sco
   const auto compare = [&](const FillData& data, double crps = 1) {
     return compare_on_hidden_thirds(data, method(crps, 1, hidden), method(1, 1, hidden));
   };
-  CHECK_FALSE(compare(Rows(24).data()));  // fewer than 20 of the second column
-  CHECK_FALSE(compare(Rows(0).data()));
-  const Rows rows(200);
+  CHECK_FALSE(compare(TwoColumns(24).data()));  // fewer than 20 of the second column
+  CHECK_FALSE(compare(TwoColumns(0).data()));
+  const TwoColumns rows(200);
   CHECK(compare(rows.data()));
   CHECK_FALSE(compare(rows.data(), kMissing));
   FillData grouped = rows.data();

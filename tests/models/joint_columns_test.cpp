@@ -55,7 +55,7 @@ CellTable standardised(const CellTable& table) {
 /// The Gaussian of two columns with correlation `r`.
 ColumnGaussian pair_with(double r) { return {{1, -1}, {1, r, r, 1}}; }
 
-double largest_difference(const CellTable& a, const CellTable& b) {
+double largest_cell_difference(const CellTable& a, const CellTable& b) {
   double most = 0;
   for (std::size_t i = 0; i < a.cells.size(); ++i) most = std::max(most, std::abs(a.cells[i] - b.cells[i]));
   return most;
@@ -290,8 +290,8 @@ TEST_CASE("columns: the answer does not depend on the order of rows and columns,
       std_back(i, c) = known ? 0 : turned.figures.std(89 - i, c) / 1000;
       std_expected(i, c) = known ? 0 : answer.figures.std(i, from[c]);
     }
-  CHECK(largest_difference(back, expected) < 1e-6);
-  CHECK(largest_difference(std_back, std_expected) < 1e-6);
+  CHECK(largest_cell_difference(back, expected) < 1e-6);
+  CHECK(largest_cell_difference(std_back, std_expected) < 1e-6);
 }
 
 TEST_CASE("columns: a model fitted to complete rows predicts other rows, each by itself") {
@@ -361,7 +361,7 @@ TEST_CASE("columns: with columns alone that are as good the answer is theirs, to
       table, alone, [&](const CellTable&) { return alone; }, steps(table.rows), table.columns);
   CHECK_FALSE(answer.together());
   CHECK(std::ranges::count(answer.changed, true) == 0);
-  CHECK(largest_difference(answer.figures.mean, alone.mean) == 0);
+  CHECK(largest_cell_difference(answer.figures.mean, alone.mean) == 0);
   CHECK(answer.gain() == doctest::Approx(0));
 }
 
