@@ -47,6 +47,9 @@ void ColumnScan::MonthDays::add(std::string_view cell) {
   if (!all) return;
   const int found = value_of_digits(cell.substr(gap + 1));
   if (named == month && found > number && found <= number + kWeekend) ++run_on;
+  constexpr int kFirstYear = 69, kCentury = 100, kMonths = 12;
+  months.add(kMonths * (found + (found < kFirstYear ? kCentury : 0)) + named, month == 0);
+  dashed = dashed || cell[gap] != ' ';
   month = named;
   number = found;
 }

@@ -28,7 +28,11 @@ class ColumnScan {
   DateTime first_date() const;
   /// True if all cells are a month and two digits that run on as days do: Jan 10, Jan 11, …, Feb 01. Months of years,
   /// Jan 19, Feb 19, change the month from row to row.
-  bool days_without_year() const { return cells_ > 2 && month_days_.all && 2 * month_days_.run_on >= cells_; }
+  /// Jan-19 is a month of a year wherever the whole column is in order as such: Dec-19, Dec-20, Dec-21.
+  bool days_without_year() const {
+    const bool months = month_days_.dashed && month_days_.months.in_order();
+    return cells_ > 2 && month_days_.all && !months && 2 * month_days_.run_on >= cells_;
+  }
   /// True if all cells are dates of three numbers with points, the day first.
   bool pointed_days() const { return points_ && order() == DateOrder::dmy; }
   /// True if all cells are 01.11.23 or the like: dates of two-digit years in this order.
@@ -61,6 +65,8 @@ class ColumnScan {
     bool all = true;
     int month = 0, number = 0;  // of the last cell
     std::int64_t run_on = 0;    // cells
+    bool dashed = false;        // or with another sign than a blank
+    Sequence months;            // as months of years
     void add(std::string_view cell);
   };
   MonthDays month_days_;

@@ -223,7 +223,7 @@ TEST_CASE("tables: an unordered number takes the place of no index that cannot b
     for (std::size_t i = 0; i < texts.size(); ++i) table += fmt::format("{},{}{}\n", texts[i], kPoints[i], more);
     return table;
   };
-  for (const auto& [name, texts] : std::vector<std::pair<std::string, std::vector<std::string>>>{
+  for (const auto& c : std::vector<std::pair<std::string, std::vector<std::string>>>{
            {"season", {"1990/91", "1991/92", "1992/93", "1993/94"}},
            {"fiscal", {"FY1998", "FY1999", "FY2000", "FY2001"}},
            {"w", {"Week 1", "Week 2", "Week 3", "Week 4"}},
@@ -231,8 +231,8 @@ TEST_CASE("tables: an unordered number takes the place of no index that cannot b
            {"x", {"3. Spieltag", "4. Spieltag", "5. Spieltag", "6. Spieltag"}},
            {"x", {"T0", "T1", "T2", "T5"}},
            {"date", {"01Jxn24", "02Jxn24", "03Jxn24", "04Jxn24"}}}) {
-    const std::string message = refusal([&] { chosen(by(name, texts)); });
-    CHECK_MESSAGE(message.find(fmt::format("column \"{}\" holds \"{}\"", name, texts[0])) != std::string::npos,
+    const std::string message = refusal([&] { chosen(by(c.first, c.second)); });
+    CHECK_MESSAGE(message.find(fmt::format("column \"{}\" holds \"{}\"", c.first, c.second[0])) != std::string::npos,
                   message);
     CHECK_MESSAGE(message.find("--inputs points") != std::string::npos, message);
   }

@@ -343,6 +343,8 @@ TEST_CASE("columns: months with two digits are days if these run on") {
   CHECK(scan_of({"Jan 30", "Jan 31", "Feb 01", "Feb 02"}).days_without_year());
   CHECK(!scan_of({"Jan 19", "Feb 19", "Mar 19", "Apr 19"}).days_without_year());
   CHECK(!scan_of({"Dec-19", "Dec-20", "Dec-21", "Dec-22"}).days_without_year());
+  CHECK(!scan_of({"Dec-98", "Dec-99", "Dec-00", "Dec-01"}).days_without_year());
+  CHECK(scan_of({"Jan-30", "Jan-31", "Feb-01", "Feb-02"}).days_without_year());
 }
 
 TEST_CASE("files: what their first lines are") {
