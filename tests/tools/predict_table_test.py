@@ -248,8 +248,8 @@ def points_that_spoil_all_others_are_warned_of():
            in far, far)
     rows = "".join(f"2020-01-{d:02},{'' if d == 9 else 12 + math.sin(d)}\n" for d in range(1, 29))
     expect(warned("date,y\n" + rows) == [], "nothing to warn of")
-    (found,) = [line for line in warned("date,y\n" + rows + "2020-01-29,-999\n") if "leave it blank" in line]
-    expect("y = -999 is" in found and "standard deviations of the others away" in found, found)
+    (found,) = [line for line in warned("date,y\n" + rows + "2020-01-29,-999\n") if "which is left out" in line]
+    expect("y = -999 is" in found and "standard deviations of the others away" in found and "use --missing -999;" in found, found)
     (clock,) = [line for line in warned("t,y\n" + "".join(f"2022-10-30T0{h}:00,{y}\n" for h, y in enumerate((1, 2, 3, 4, 5)))
                                         + "2022-10-30T02:00,9\n2022-10-30T05:00,\n") if "clocks" in line]
     expect(clock.startswith("1 time of day with more than one observed row, such as 2022-10-30T02:00:00: if clocks were put back"), clock)
