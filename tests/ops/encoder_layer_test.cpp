@@ -92,8 +92,8 @@ double tolerance(Precision precision, bool gradient, bool gelu) {
 }
 
 /// Compares the layer and all its gradients with the composed layer in double.
-void compare(const EncoderSize& s, const PrefixMask& mask, const TransformerLayerOptions& options,
-             std::initializer_list<Precision> precisions = {Precision::float32}) {
+void compare_with_composed(const EncoderSize& s, const PrefixMask& mask, const TransformerLayerOptions& options,
+                           std::initializer_list<Precision> precisions = {Precision::float32}) {
   const std::vector<Tensor> in = draw_encoder(s);
   const Function layer = layer_function(s, mask, options);
   const std::vector<Tensor> exact = with_gradients(layer, to_double(in));
@@ -121,10 +121,11 @@ TEST_CASE("encoder layer: values and gradients are near those of the composed la
     for (const bool gelu : {false, true}) {
       CAPTURE(pre_norm);
       CAPTURE(gelu);
-      compare({2, 37, 21, 80, 16}, PrefixMask::all(), {.pre_norm = pre_norm, .gelu = gelu}, kPrecisions);
+      compare_with_composed({2, 37, 21, 80, 16}, PrefixMask::all(), {.pre_norm = pre_norm, .gelu = gelu}, kPrecisions);
     }
-  compare({1, 70, 70, 16, 32}, PrefixMask::all(), {.scale = 0.4, .pre_norm = true, .eps = 1e-2}, kPrecisions);
-  compare({1, 130, 128, 64, 32, false}, PrefixMask::first(120), {});
+  compare_with_composed({1, 70, 70, 16, 32}, PrefixMask::all(), {.scale = 0.4, .pre_norm = true, .eps = 1e-2},
+                        kPrecisions);
+  compare_with_composed({1, 130, 128, 64, 32, false}, PrefixMask::first(120), {});
 }
 
 TEST_CASE("encoder layer: gradient check") { gradcheck_all(encoder_layer_gradcheck_cases); }
@@ -135,10 +136,10 @@ TEST_CASE("encoder layer: every kind of mask, and no keys or rows") {
   std::size_t number = 0;
   for (const PrefixMask& mask : masks_of(same)) {
     CAPTURE(number);
-    compare(s, mask, {.pre_norm = number++ % 2 == 1});
+    compare_with_composed(s, mask, {.pre_norm = number++ % 2 == 1});
   }
-  compare({2, 3, 0, 32, 16}, PrefixMask::all(), {});
-  compare({2, 0, 0, 32, 16}, PrefixMask::all(), {});
+  compare_with_composed({2, 3, 0, 32, 16}, PrefixMask::all(), {});
+  compare_with_composed({2, 0, 0, 32, 16}, PrefixMask::all(), {});
 }
 
 TEST_CASE("encoder layer: gradients of a batch are the same bits in every run") {
