@@ -13,7 +13,7 @@ std::string in_python_terms(const std::string& message) {
       {std::regex(R"(--bounds (-?\d+(?:\.\d+)?))"), "bounds=($1, None)"},
       {std::regex(R"(--transform (none|log|sqrt|logit|auto)\b)"), "transform='$1'"},
       {std::regex(R"(--dates (dmy|mdy|ymd)\b)"), "dates='$1'"},
-      {std::regex(R"(--missing (-?\d\S*))"), "missing=[$1]"},
+      {std::regex(R"(--missing (-?\d[^\s,;]*))"), "missing=[$1]"},
       {std::regex(R"(--missing ([^\s,;]+))"), "missing=['$1']"},
       {std::regex(R"(--horizon (\d+))"), "horizon=$1"},
       {std::regex(R"(\bno --counts\b)"), "no counts"},

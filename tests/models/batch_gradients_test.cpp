@@ -125,5 +125,5 @@ TEST_CASE("batch gradients: a profile counts the parts together") {
   std::int64_t flops = 0;
   for (const auto& [name, passes] : profile.operations()) flops += passes.forward.flops + passes.backward.flops;
   CHECK(flops == counted_flops() - before);
-  CHECK(profile.operations().at("mean").forward.calls == 4);
+  CHECK(profile.operations().at("mean_nll").forward.calls == 4);
 }
