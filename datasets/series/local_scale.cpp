@@ -54,7 +54,7 @@ std::vector<double> scales(std::span<const double> sizes, std::size_t reach) {
   return all;
 }
 
-/// Of a Student distribution with 4 degrees of freedom, whose tails make little of outliers; up to a constant.
+/// The log density under Student distributions with 4 degrees of freedom, up to a constant. Outliers change it little.
 double log_density(std::span<const double> sizes, std::span<const double> scale) {
   constexpr double kDegrees = 4;
   double sum = 0;

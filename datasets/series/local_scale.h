@@ -31,8 +31,9 @@ class LocalScale {
 /// no change. Returns nothing for fewer than 40 errors.
 std::optional<LocalScale> find_local_scale(std::span<const double> x, std::span<const double> errors);
 
-/// What each value between two others differs from the line through its neighbours by, over the deviation that this has
-/// for independent errors of deviation 1: y (n) at increasing x (n); returns n − 2 numbers. Fewer than three: none.
+/// Returns the distance of each value from the line through its two neighbours, n − 2 numbers, for y (n) at increasing
+/// x (n). They are divided by the deviation that independent errors of deviation 1 give them. Fewer than three values
+/// have none.
 std::vector<double> errors_beside_neighbours(std::span<const double> x, std::span<const double> y);
 
 }  // namespace npzoo

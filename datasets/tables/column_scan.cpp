@@ -87,7 +87,7 @@ std::uint8_t ColumnScan::date_shape() const {
 
 DateTime ColumnScan::first_date() const { return date_shape() == shape_ ? first_date_ : codes_.first(codes_.code()); }
 
-/// Of two orders in which the dates go on, the one of the shorter span.
+/// Returns the order in which the dates go on. If they do so in both orders, the one with the shorter span counts.
 DateOrder ColumnScan::short_order() const {
   if (!may_be_short_dates()) return DateOrder::unknown;
   const auto span = [](const Sequence& dates) { return std::abs(dates.last - dates.first); };

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <utility>
 
 #include "npzoo/datasets/tables/column_choice.h"
 #include "npzoo/datasets/tables/column_facts.h"
@@ -225,20 +226,6 @@ void warn_of_passed_lines(const Table& table, FillResult& result) {
                                     table.passed()[0].first, lines == 1 ? "1 line" : fmt::format("{} lines", lines))});
 }
 
-/// Warns of an input that begins anew: the runs may be series of their own.
-void warn_of_runs(const FillTables& tables, FillResult& result) {
-  if (tables.columns.inputs.size() != 1) return;
-  const TableNumbers& observed = tables.observed;
-  const auto runs = runs_of_input({observed.x, observed.groups, observed.of_rows});
-  if (!runs) return;
-  const std::string& input = tables.columns.inputs[0];
-  result.warnings.push_back(
-      {"runs",
-       fmt::format("{} begins anew in line {}, in {} runs that are taken for one series: if each is a series of "
-                   "its own, add a column that numbers the runs and use --group with it",
-                   input, tables.table.line(runs->second), runs->count)});
-}
-
 /// Adds how the table was understood, and names the lines of rows without a prediction.
 FillResult with_lines(const FillTables& tables, FillResult result) {
   const Table& asked = tables.asked();
@@ -254,7 +241,7 @@ FillResult with_lines(const FillTables& tables, FillResult result) {
                     line_of(asked, result.first_unanswered), others);
   }
   warn_of_passed_lines(tables.table, result);
-  warn_of_runs(tables, result);
+  if (auto runs = warning_of_runs(tables)) result.warnings.push_back(std::move(*runs));
   return result;
 }
 

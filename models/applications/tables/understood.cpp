@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "npzoo/datasets/series/season.h"
+#include "npzoo/datasets/tables/repeated_inputs.h"
 #include "npzoo/engine/words.h"
 #include "npzoo/models/applications/tables/lead_on.h"
 #include "npzoo/models/applications/tables/own_rows.h"
@@ -100,6 +101,17 @@ std::vector<std::string> understood(const FillTables& tables) {
     lines.push_back(fmt::format("complete columns that may help: {}", fmt::join(distinct(tables.helpers), ", ")));
   if (const std::string unused = unused_columns(tables); !unused.empty()) lines.push_back(unused);
   return lines;
+}
+
+std::optional<Warning> warning_of_runs(const FillTables& tables) {
+  if (tables.columns.inputs.size() != 1) return {};
+  const TableNumbers& rows = tables.observed;
+  const auto runs = runs_of_input({rows.x, rows.groups, rows.of_rows});
+  if (!runs) return {};
+  return Warning{"runs",
+                 fmt::format("{} begins anew in line {}, in {} runs that are taken for one series: if each is a series "
+                             "of its own, add a column that numbers the runs and use --group with it",
+                             tables.columns.inputs[0], tables.table.line(runs->second), runs->count)};
 }
 
 }  // namespace npzoo

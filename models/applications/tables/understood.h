@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,5 +17,8 @@ MissingCells missing_cells(const FillTables& tables, std::size_t value);
 /// States how tables were understood, a line each: the kind and the range of the inputs, steps and absent rows, the
 /// missing values, the season of the first series, and the columns that are not used.
 std::vector<std::string> understood(const FillTables& tables);
+
+/// Warns of a single input that begins anew: its runs may be series of their own.
+std::optional<Warning> warning_of_runs(const FillTables& tables);
 
 }  // namespace npzoo

@@ -105,7 +105,7 @@ Marked marked_rows(const CellTable& cells, const Helper& helper, const ValueRows
   return marked;
 }
 
-/// What a helper says of all gaps.
+/// The rows in which a helper marks gaps, over all values.
 class HelperGaps {
  public:
   void add(const Marked& marked, std::size_t value, std::size_t asked) {
