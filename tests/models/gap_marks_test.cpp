@@ -103,6 +103,50 @@ TEST_CASE("gap marks: of two values with gaps, the helper of one stays in the ro
   for (std::size_t i = 0; i < kRows; ++i) CHECK(cells.known(i, 2) == !in_gap(i));
 }
 
+TEST_CASE("gap marks: a value with a blank of its own does not help in the gaps that it marks") {
+  CellTable cells(kRows, 3);
+  for (std::size_t i = 0; i < kRows; ++i) {
+    if (!in_gap(i)) cells(i, 0) = wave(i + 5);
+    if (i != 20) cells(i, 1) = wave(i) - (in_gap(i) ? 1.7 : 0);
+    cells(i, 2) = wave(i + 3);
+  }
+  const GapMarks marks = forget(cells, {"flow", "battery", "level"}, 2);
+  CHECK(marks.left_out.empty());
+  CHECK(marks.texts == Names{"battery is not used for other columns in 10 rows: where flow is missing it is unlike all "
+                             "its values elsewhere"});
+  CHECK(marks.values.size() == 10);
+  const CellTable known = marks.with_values(cells);
+  for (std::size_t i = 0; i < kRows; ++i) {
+    CHECK(cells.known(i, 1) == !(in_gap(i) || i == 20));
+    CHECK(known.known(i, 1) == (i != 20));
+  }
+  CHECK(known(45, 1) == wave(45) - 1.7);
+}
+
+TEST_CASE("gap marks: rows alone keep known values that mark gaps of others") {
+  std::vector<double> flow, battery, level;
+  for (std::size_t i = 0; i < kRows; ++i) {
+    const double x = std::sin(1.7 * static_cast<double>(i)) + 0.3 * std::cos(2.9 * static_cast<double>(i));
+    flow.push_back(in_gap(i) ? kHole : 30 + 5 * x);
+    battery.push_back(i == 20 ? kHole : 12.6 + 0.1 * x - (in_gap(i) ? 3 : 0));
+    level.push_back(2 + x + 0.1 * std::sin(7.3 * static_cast<double>(i)));
+  }
+  const FillData d{.dim_x = 0,
+                   .x = {},
+                   .values = {flow, battery},
+                   .value_names = {"flow", "battery"},
+                   .helpers = {level},
+                   .helper_names = {"level"}};
+  const FillResult result = fill_rows_alone(d);
+  for (std::size_t i = 40; i < 50; ++i) {
+    const double x = std::sin(1.7 * static_cast<double>(i)) + 0.3 * std::cos(2.9 * static_cast<double>(i));
+    CHECK(std::abs(result.columns[0].mean[i] - (30 + 5 * x)) < 2);
+    CHECK(result.columns[1].mean[i] == battery[i]);
+    CHECK(result.columns[1].std[i] == 0);
+  }
+  CHECK(std::isfinite(result.columns[1].mean[20]));
+}
+
 TEST_CASE("gap marks: words that only gaps have are left out, other words stay") {
   CellTable cells(kRows, 5);  // a value with two gaps, and the indicators of three words; some rows have a fourth one
   const auto kind = [](std::size_t row) { return in_gap(row) ? 2 : row % 13 == 0 ? 3 : row % 2; };

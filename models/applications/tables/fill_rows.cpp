@@ -109,6 +109,7 @@ FillResult fill_rows_alone(const FillData& d, const FillOptions& options) {
     marks.erase_from(names);
     check_cells(cells, marks.texts);
     ColumnsAnswer answer = fill_rows(cells);
+    cells = marks.with_values(std::move(cells));
     FillResult result{.transforms = std::vector<ValueTransform>(d.values.size()),
                       .report = {},
                       .weights = {.model = "columns"},

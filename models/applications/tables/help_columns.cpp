@@ -39,14 +39,14 @@ std::string why_apart(const FillData& d, const CellTable& cells) {
                           : fmt::format("groups have values at fewer than {} common places", kFewest);
 }
 
-/// Forgets cells that mark gaps, and columns of nothing else. Returns which and why.
-std::vector<std::string> forget_marks(CellTable& cells, CellLayout& layout) {
+/// Forgets cells that mark gaps, and columns of nothing else.
+GapMarks forget_marks(CellTable& cells, CellLayout& layout) {
   const auto asked = [&](std::size_t row, std::size_t column) {
     return layout.data_row(row, column) != CellLayout::kNoRow;
   };
   GapMarks marks = forget_gap_marks(cells, layout.values(), layout.names(), asked);
   layout.leave_out(marks.left_out);
-  return marks.texts;
+  return marks;
 }
 
 /// Whether a missing value is in a row with a known cell or, in time, in one between two of them.
@@ -195,7 +195,8 @@ void help_columns(const CompleteData& c, const FillOptions& options, const FillA
   ColumnHelp help{.values = layout.values(), .of_groups = !d.groups.empty()};
   help.apart = why_apart(options, layout);
   CellTable cells = help.apart.empty() ? layout.cells() : CellTable();  // of a large table it takes too much memory
-  if (help.apart.empty()) help.unused = forget_marks(cells, layout);
+  const GapMarks marks = help.apart.empty() ? forget_marks(cells, layout) : GapMarks();
+  help.unused = marks.texts;
   help.names = layout.names();
   if (layout.columns() < 2 && !help.unused.empty()) {
     result.report.notes.insert(result.report.notes.end(), help.unused.begin(), help.unused.end());
@@ -207,12 +208,13 @@ void help_columns(const CompleteData& c, const FillOptions& options, const FillA
     result.report.help = std::move(help);
     return;
   }
-  if (!any_to_help(layout, cells)) return;
+  const CellTable known = marks.with_values(cells);
+  if (!any_to_help(layout, known)) return;
   const FillOptions whole = moments_alone(options);
   // Forecasts and seasons take most of the time. In gaps they changed no decision on development tables; behind the
   // end of a series they do.
   FillOptions quiet = whole;
-  const std::vector<std::size_t> ends = asked_ends(layout, cells);
+  const std::vector<std::size_t> ends = asked_ends(layout, known);
   quiet.combine_ends = options.combine_ends && !ends.empty();
   quiet.missing_alone = true;
   const PredictAlone predict = [&](const CellTable& some) {
@@ -222,7 +224,8 @@ void help_columns(const CompleteData& c, const FillOptions& options, const FillA
     return layout.figures(alone(shown, quiet), some);
   };
   const CellFigures first = layout.figures(scale.active() ? alone(d, whole) : result, cells);
-  const ColumnsAnswer answer = fill_columns(cells, first, predict, layout.times(), layout.values(), ends);
+  ColumnsAnswer answer = fill_columns(cells, first, predict, layout.times(), layout.values(), ends);
+  for (const GapMarks::ValueCell& cell : marks.values) answer.changed[cell.row * cells.columns + cell.column] = false;
   if (answer.gaps.empty()) return;
   help.methods = answer.methods;
   help.gaps = answer.gaps;
@@ -231,7 +234,7 @@ void help_columns(const CompleteData& c, const FillOptions& options, const FillA
   if (std::ranges::count(answer.changed, true) == 0) return;
   change_columns(c, answer, layout, result);
   forget_changed_ends(answer, layout, result);
-  correlate_samples(answer, cells, layout, options.seed.value_or(0), result);
+  correlate_samples(answer, known, layout, options.seed.value_or(0), result);
   repeat_copies(layout, result);
 }
 

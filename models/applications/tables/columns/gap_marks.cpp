@@ -12,9 +12,10 @@ namespace npzoo {
 
 namespace {
 
-/// A column that helps, or the indicators of its words.
+/// A column that may help others, or the indicators of its words.
 struct Helper {
   std::string name;
+  bool is_value = false;  // has predictions of its own
   std::vector<std::size_t> columns{};
 
   /// Its cells in a row; false if they are missing.
@@ -27,8 +28,10 @@ struct Helper {
 
 std::vector<Helper> helpers_of(std::span<const std::string> names, std::size_t values) {
   std::vector<Helper> helpers;
+  for (std::size_t v = 0; v < values; ++v) helpers.push_back({names[v], true, {v}});
   for (std::size_t c = values; c < names.size(); ++c) {
-    const auto same = std::ranges::find(helpers, names[c], &Helper::name);
+    const auto same = std::ranges::find(helpers.begin() + static_cast<std::ptrdiff_t>(values), helpers.end(), names[c],
+                                        &Helper::name);
     Helper& helper = same == helpers.end() ? helpers.emplace_back(Helper{names[c]}) : *same;
     helper.columns.push_back(c);
   }
@@ -121,15 +124,18 @@ class HelperGaps {
   bool any() const { return most_ > 0; }
   bool useless() const { return 2 * unused_ >= asked_; }
 
-  void blank(const Helper& helper, CellTable& cells) {
+  void blank(const Helper& helper, CellTable& cells, std::vector<GapMarks::ValueCell>& values) {
     std::ranges::sort(rows_);
     rows_.erase(std::unique(rows_.begin(), rows_.end()), rows_.end());
     for (const std::size_t row : rows_)
-      for (const std::size_t c : helper.columns) cells(row, c) = std::numeric_limits<double>::quiet_NaN();
+      for (const std::size_t c : helper.columns) {
+        if (helper.is_value) values.push_back({row, c, cells(row, c)});
+        cells(row, c) = std::numeric_limits<double>::quiet_NaN();
+      }
   }
   std::string text(const Helper& helper, bool left_out, std::span<const std::string> names) const {
     const std::string used = left_out ? "" : fmt::format(" in {} row{}", rows_.size(), rows_.size() == 1 ? "" : "s");
-    return fmt::format("{} is not used{}: {}", helper.name, used,
+    return fmt::format("{} is not used{}{}: {}", helper.name, helper.is_value ? " for other columns" : "", used,
                        constant_
                            ? fmt::format("it is the same wherever {} is known", names[value_])
                            : fmt::format("where {} is missing it is unlike all its values elsewhere", names[value_]));
@@ -169,22 +175,28 @@ void GapMarks::erase_from(std::vector<std::string>& names) const {
     names.erase(names.begin() + static_cast<std::ptrdiff_t>(*column));
 }
 
+CellTable GapMarks::with_values(CellTable cells) const {
+  for (const ValueCell& cell : values) cells(cell.row, cell.column) = cell.value;
+  return cells;
+}
+
 GapMarks forget_gap_marks(CellTable& cells, std::size_t values, std::span<const std::string> names,
                           const AskedCell& asked) {
   const std::vector<Helper> helpers = helpers_of(names, values);
   std::vector<HelperGaps> gaps(helpers.size());
-  for (std::size_t v = 0; v < values && !helpers.empty(); ++v) {
+  for (std::size_t v = 0; v < values; ++v) {
     const ValueRows rows(cells, v, asked);
     for (std::size_t h = 0; h < helpers.size() && !rows.asked.empty(); ++h)
-      gaps[h].add(marked_rows(cells, helpers[h], rows), v, rows.asked.size());
+      if (h != v) gaps[h].add(marked_rows(cells, helpers[h], rows), v, rows.asked.size());
   }
   GapMarks marks;
   for (std::size_t h = 0; h < helpers.size(); ++h) {
     if (!gaps[h].any()) continue;
-    gaps[h].blank(helpers[h], cells);
+    gaps[h].blank(helpers[h], cells, marks.values);
     std::vector<std::size_t> left_out;
-    std::ranges::copy_if(helpers[h].columns, std::back_inserter(left_out),
-                         [&](std::size_t c) { return gaps[h].useless() || !varies(cells, c); });
+    std::ranges::copy_if(helpers[h].columns, std::back_inserter(left_out), [&](std::size_t c) {
+      return !helpers[h].is_value && (gaps[h].useless() || !varies(cells, c));
+    });
     marks.texts.push_back(gaps[h].text(helpers[h], left_out.size() == helpers[h].columns.size(), names));
     marks.left_out.insert(marks.left_out.end(), left_out.begin(), left_out.end());
   }
