@@ -95,20 +95,24 @@ Table Table::of_column(const std::string& name, std::span<const std::string> cel
 Table Table::of_cells(const std::string& name, std::span<const std::string> header,
                       std::span<const std::vector<std::string>> columns, const CellRules& rules) {
   check(!columns.empty(), "[{}] has no columns", name);
-  std::string names;
-  for (const std::string& column : header) names += (names.empty() ? "" : ",") + quoted(column);
-  Table table(TableFormat(name, 0, names, ','));
+  const auto cell = [&](std::size_t column, std::int64_t row) {
+    return columns[column][static_cast<std::size_t>(row)];
+  };
+  return of_cells(TableFormat(name, 0, {header.begin(), header.end()}), std::ssize(columns[0]), cell, rules);
+}
+
+Table Table::of_cells(const TableFormat& format, std::int64_t rows,
+                      const std::function<std::string(std::size_t column, std::int64_t row)>& cell,
+                      const CellRules& rules) {
+  Table table(format);
   table.rules_ = rules;
-  table.first_line_ = 1;
-  for (std::size_t row = 0; row < columns[0].size(); ++row) {
-    poll_row(static_cast<std::int64_t>(row));
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-      const std::string& cell = columns[c][row];
+  table.first_line_ = format.header_line() + 1;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    poll_row(row);
+    for (std::size_t c = 0; c < format.columns(); ++c) {
+      const std::string text = cell(c, row);
       if (c > 0) table.text_ += ',';
-      if (cell.find_first_of(",\"\r\n") == std::string::npos)
-        table.text_ += cell;
-      else
-        table.text_ += quoted(cell);
+      table.text_ += text.find_first_of(",\"\r\n") == std::string::npos ? text : quoted(text);
     }
     table.begins_.push_back(table.text_.size());
   }
@@ -196,6 +200,11 @@ const std::vector<ColumnSummary>& Table::summaries() {
   }
   find_dates(all);
   return all;
+}
+
+void Table::take_as_text(std::size_t column) {
+  static_cast<void>(summaries());
+  summaries_[column].kind = ColumnSummary::Kind::text;
 }
 
 std::vector<NumberColumn> Table::numbers(std::span<const std::size_t> columns, std::span<const ColumnForm> forms,

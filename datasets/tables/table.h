@@ -51,6 +51,11 @@ class Table {
   /// rows from 1 on.
   static Table of_cells(const std::string& name, std::span<const std::string> header,
                         std::span<const std::vector<std::string>> columns, const CellRules& rules);
+  /// A table of so many rows, of which `cell(column, row)` returns the cells. Messages count rows from the line of the
+  /// format on.
+  static Table of_cells(const TableFormat& format, std::int64_t rows,
+                        const std::function<std::string(std::size_t column, std::int64_t row)>& cell,
+                        const CellRules& rules);
 
   /// A table of these lines, written as the file of `like` is, and called `name` in messages.
   static Table of_lines(const Table& like, const std::string& name, std::string_view header,
@@ -74,6 +79,8 @@ class Table {
 
   /// Summarises every column. The first call looks at all cells.
   const std::vector<ColumnSummary>& summaries();
+  /// Takes a column for one of texts, also if all of them are numbers, such as the numbers of houses.
+  void take_as_text(std::size_t column);
   /// Returns columns as numbers, in one pass. `forms`, one for each, may fix their kind, such as that of another table;
   /// otherwise the first cell decides. A column in `required` may have no cell missing. Throws Error as CellParser
   /// does.

@@ -71,7 +71,19 @@ TableFormat::TableFormat(std::string name, std::int64_t line, std::string_view h
   for (const std::string_view cell : cells.text)
     header_.push_back(cell.find('\n') == std::string_view::npos ? std::string(cell) : without_breaks(cell));
   two_words_ = two_words;
-  check_names();
+  for (std::size_t i = 0; i < header_.size(); ++i)
+    check(std::ranges::none_of(header_[i], is_control),
+          "[{}] column {} has a control character in its name, expected UTF-8 text", where(line_), title(i));
+  sort_names();
+  // Taking a row of data for the names would lose it without a word.
+  check(by_name_.empty() || !std::ranges::all_of(by_name_, is_data, [this](std::size_t i) { return header_[i]; }),
+        "[{}] holds only numbers, expected column names: add a line of names above it", where(line_));
+  check(!by_name_.empty() || header_.size() > 1, "[{}] column 1 has no name", where(line_));
+}
+
+TableFormat::TableFormat(std::string name, std::int64_t line, std::vector<std::string> header)
+    : name_(std::move(name)), line_(line), separator_(','), header_(std::move(header)) {
+  sort_names();
 }
 
 std::string TableFormat::where(std::int64_t line) const { return fmt::format("{}:{}", name_, line); }
@@ -81,21 +93,14 @@ std::string TableFormat::title(std::size_t column) const {
   return named ? in_quotes(header_[column]) : fmt::format("{}", column + 1);
 }
 
-void TableFormat::check_names() {
-  for (std::size_t i = 0; i < header_.size(); ++i)
-    check(std::ranges::none_of(header_[i], is_control),
-          "[{}] column {} has a control character in its name, expected UTF-8 text", where(line_), title(i));
+void TableFormat::sort_names() {
   const auto name = [this](std::size_t column) -> const std::string& { return header_[column]; };
   for (std::size_t i = 0; i < header_.size(); ++i)
     if (!header_[i].empty()) by_name_.push_back(i);
   std::ranges::sort(by_name_, {}, name);
-  // Taking a row of data for the names would lose it without a word.
-  check(by_name_.empty() || !std::ranges::all_of(by_name_, is_data, name),
-        "[{}] holds only numbers, expected column names: add a line of names above it", where(line_));
   const auto twice = std::ranges::adjacent_find(by_name_, {}, name);
   check(twice == by_name_.end(), "[{}] has two columns {}", where(line_),
         twice == by_name_.end() ? "" : in_quotes(name(*twice)));
-  check(!by_name_.empty() || header_.size() > 1, "[{}] column 1 has no name", where(line_));
 }
 
 void TableFormat::check_named() const {

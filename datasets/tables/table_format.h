@@ -28,6 +28,9 @@ class TableFormat {
   TableFormat(std::string name, std::int64_t line, std::string_view header, std::optional<char> separator = {},
               std::optional<std::size_t> two_words = {});
 
+  /// Of a table that comes from no file: any different texts are names. `line` is the number in front of its rows.
+  TableFormat(std::string name, std::int64_t line, std::vector<std::string> header);
+
   const std::string& name() const { return name_; }
   const std::vector<std::string>& header() const { return header_; }
   std::size_t columns() const { return header_.size(); }
@@ -53,7 +56,7 @@ class TableFormat {
 
  private:
   std::string where(std::int64_t line) const;
-  void check_names();
+  void sort_names();
   void split_quoted(std::string_view row, std::int64_t line, Cells& cells) const;
   void split_blanks(std::string_view row, std::int64_t line, Cells& cells) const;
 

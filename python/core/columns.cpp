@@ -1,21 +1,28 @@
 // Chooses the columns of a frame and reads columns of text, by the library's rules for all tables.
 #include <fmt/ranges.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
 #include <optional>
+#include <regex>
+#include <string_view>
 #include <tuple>
+#include <utility>
 
-#include "npzoo/datasets/tables/column_hints.h"
-#include "npzoo/datasets/tables/column_rules.h"
+#include "npzoo/datasets/tables/column_choice.h"
+#include "npzoo/datasets/tables/column_facts.h"
 #include "npzoo/datasets/tables/date_codes.h"
-#include "npzoo/datasets/tables/inputs_of_rows.h"
+#include "npzoo/datasets/tables/flag_text.h"
 #include "npzoo/datasets/tables/matching_rows.h"
-#include "npzoo/datasets/tables/series_columns.h"
 #include "npzoo/engine/error.h"
+#include "npzoo/models/applications/tables/chosen_columns.h"
 #include "npzoo/models/applications/tables/word_indicators.h"
 #include "python/core/arrays.h"
 #include "python/core/tables.h"
@@ -27,144 +34,153 @@ using namespace nb::literals;
 namespace {
 
 using Names = std::vector<std::string>;
-using Kind = ColumnSummary::Kind;
-/// Name, kind, missing cells, and whether dates are not written in another notation than ISO 8601.
-using Facts = std::tuple<std::string, std::string, std::int64_t, bool>;
-
-Kind kind_named(const std::string& name) {
-  if (name == "empty") return Kind::empty;
-  if (name == "number") return Kind::number;
-  return name == "time" ? Kind::time : Kind::text;
-}
-
-std::vector<ColumnFacts> facts_of(const std::vector<Facts>& columns) {
-  std::vector<ColumnFacts> all;
-  for (const auto& [name, kind, missing, iso] : columns) all.push_back({name, kind_named(kind), missing, iso});
-  return all;
-}
-
-std::string listed(const Names& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "'" : ", '") + name + "'";
-  return text;
-}
-
-/// The values: columns of numbers with missing cells. Throws Error that names why there is none.
-Names choose_values(const std::vector<ColumnFacts>& columns, const ColumnChoice& choice) {
-  Names values = open_values(columns, choice, true);
-  if (!values.empty()) return values;
-  const Names empty = open_columns(columns, choice, [](const ColumnFacts& c) { return c.kind == Kind::empty; });
-  check(empty.empty(), "[fill] {} has no value, expected some rows with one", listed(empty));
-  const Names complete = open_values(columns, choice, false);
-  if (!complete.empty())
-    fail(
-        "[fill] no value of {} is missing, expected gaps to fill: for forecasts use npzoo.forecast(table, horizon=12), "
-        "for other rows targets; values names columns to smooth",
-        listed(complete));
-  const Names texts = open_columns(columns, choice, [](const ColumnFacts& c) { return c.kind == Kind::text; });
-  check(texts.empty(), "[fill] {} {} text, expected a column of numbers with gaps", listed(texts),
-        texts.size() == 1 ? "is" : "are");
-  fail("[fill] no column of numbers found, expected values to name the columns to predict");
-}
-
-Names choose_inputs(const std::vector<ColumnFacts>& columns, const ColumnChoice& choice,
-                    std::optional<std::int64_t> dim_x) {
-  using Doubt = OpenInputs::Doubt;
-  const OpenInputs found = open_inputs(columns, choice, dim_x);
-  check(found.doubt != Doubt::dates, "[fill] {} columns of dates found, {}, expected inputs to name them",
-        found.names.size(), listed(found.names));
-  check(!dim_x || found.doubt == Doubt::none || *dim_x == 1,
-        "[fill] the weights take {} inputs, expected inputs to name as many", dim_x.value_or(0));
-  check(found.doubt != Doubt::nothing,
-        "[fill] no column of dates, nor of numbers without a gap, found, expected inputs to name one");
-  Names all;
-  for (const ColumnFacts& column : columns) all.push_back(column.name);
-  const std::string wide = found.dates ? "" : wide_hint(all);
-  check(found.doubt == Doubt::none, "[fill] {} might be inputs, expected inputs to name {}{}", listed(found.names),
-        dim_x ? "the " + std::to_string(*dim_x) + " of the model"
-              : "them, or inputs='none' to predict from all columns of a row",
-        wide);
-  check(wide.empty() || !names_time(found.names[0]),
-        "[fill] no column but {} might be an input, expected inputs to name one{}", listed(found.names), wide);
-  return found.names;
-}
-
-/// Returns inputs and values; there may be no input (see inputs_of_rows). `numbers(name)` is a column. `targets` are
-/// the columns of the table to predict at, if there is one.
-std::tuple<Names, Names> choose(const std::vector<Facts>& facts, const Names& inputs, const Names& values,
-                                const Names& group, const Names& covariates, const std::optional<Names>& targets,
-                                std::optional<std::int64_t> dim_x, const nb::callable& numbers) {
-  const std::vector<ColumnFacts> columns = facts_of(facts);
-  ColumnChoice choice{inputs, values, fmt::format("{}", fmt::join(group, ",")), covariates};
-  if (targets) {
-    if (inputs.empty()) choice.inputs = target_inputs(*targets, choice);
-    check(!choice.inputs.empty(), "[fill] the targets have no column for an input, expected one");
-    if (values.empty()) choice.values = open_values(columns, choice, false);
-    check(!choice.values.empty(), "[fill] no column of numbers besides the inputs found, expected values to name one");
-  } else {
-    if (values.empty()) choice.values = choose_values(columns, choice);
-    const auto read = [&](const std::string& name) {
-      const std::span<const double> column = span_of(nb::cast<Doubles>(numbers(name)));
-      return std::vector<double>(column.begin(), column.end());
-    };
-    auto found = inputs.empty() && !dim_x ? inputs_of_rows(columns, choice, read) : std::nullopt;
-    if (inputs.empty()) choice.inputs = found ? std::move(*found) : choose_inputs(columns, choice, dim_x);
-  }
-  return {choice.inputs, choice.values};
-}
-
-/// An argument of several names, or one, as Python writes it.
-std::string argument(const Names& names) {
-  return names.size() == 1 ? "'" + names[0] + "'" : "[" + listed(names) + "]";
-}
-
-/// Throws Error if rows of equal inputs, or times that begin anew, are several series of a group. `labels(column)`
-/// returns the different labels of a column as text, and the number of each row's. `where` is the function called;
-/// in `fill` naming the inputs says that rows of equal ones belong together.
-void check_one_series(const std::string& where, const std::vector<Facts>& facts, const Names& inputs,
-                      const Names& values, const Names& group, const Doubles& x, const std::optional<Groups>& groups,
-                      bool dates, const nb::callable& labels) {
-  const auto read = [&](std::size_t column) {
-    auto [names, of_rows] = nb::cast<std::tuple<Names, Groups>>(labels(std::get<0>(facts[column])));
-    return Table::Labels{std::move(names), {of_rows.data(), of_rows.data() + of_rows.size()}};
-  };
-  const std::vector<ColumnFacts> columns = facts_of(facts);
-  const ColumnChoice choice{inputs, values, fmt::format("{}", fmt::join(group, ","))};
-  const std::span<const std::uint32_t> of_rows = numbers_of(groups);
-  const Names numbers(of_rows.empty() ? 0 : std::size_t{*std::ranges::max_element(of_rows)} + 1);
-  const RowKeys rows{span_of(x), numbers, of_rows};
-  const auto found = series_columns(columns, choice, rows, read);
-  const auto runs = found ? std::nullopt : column_of_runs(columns, choice, rows, read);
-  if (!found && !runs) return;
-  Names all = group;
-  if (found)
-    all.insert(all.end(), found->names.begin(), found->names.end());
-  else
-    all.push_back(*runs);
-  const Names more(all.begin() + std::ssize(group), all.end());
-  fail("[{}] {} found{}; if {} {} the series, use group={}{}", where,
-       found ? found->text(dates) : fmt::format("times that begin anew where {} changes", listed(more)),
-       group.empty() ? "" : " in a group", listed(more), more.size() == 1 ? "names" : "name", argument(all),
-       where == "fill" ? fmt::format(", otherwise inputs={}", argument(inputs)) : "");
-}
-
 DateOrder order_named(const std::string& order) {
   const DateOrder found = date_order_named(order);
   check(order.empty() || found != DateOrder::unknown, "[fill] dates '{}' found, expected 'dmy', 'mdy' or 'ymd'", order);
   return found;
 }
 
-/// Reads a column of text as dates: days, NaN where one is missing, their form, and whether they are of ISO 8601. None
-/// if it holds anything else. With `form` days count from the same one.
+constexpr const char* kFrame = "the table";
+
+/// Calls `f`. Messages about a table name the function that was called, and rows in the place of lines.
+template <class F>
+auto named(const std::string& where, F f) {
+  try {
+    return f();
+  } catch (const Error& error) {
+    static const std::regex place(fmt::format(R"(^\[{}:(\d+)\] )", kFrame)), line(R"(\bline (\d+))");
+    static const std::regex names(fmt::format(R"(^\[{0}:-1\] )", kFrame));
+    std::string text = std::regex_replace(error.what(), names, fmt::format("[columns] {} ", kFrame));
+    text = std::regex_replace(text, place, "[columns] row $1: ");
+    text = std::regex_replace(text, line, "row $1");
+    constexpr std::string_view kColumns = "[columns] ";
+    if (text.starts_with(kColumns)) text = fmt::format("[{}] {}", where, text.substr(kColumns.size()));
+    if (where == "forecast") {
+      static const std::regex inputs("--inputs "), one_series("; if all rows are one series.*");
+      text = std::regex_replace(std::regex_replace(text, inputs, "--time "), one_series, "");
+    }
+    fail("{}", text);
+  }
+}
+
+/// One column of a frame as cells of text; "": missing.
+std::function<std::string(std::int64_t row)> cells_of(const nb::handle& column) {
+  const auto text_of = [](double value) {
+    constexpr double kMost = std::numeric_limits<double>::max();
+    return std::isnan(value) ? std::string() : fmt::format("{}", std::clamp(value, -kMost, kMost));
+  };
+  if (nb::isinstance<nb::list>(column))
+    return [texts = nb::cast<Names>(column)](std::int64_t row) { return texts[static_cast<std::size_t>(row)]; };
+  if (!nb::isinstance<nb::tuple>(column))
+    return [numbers = nb::cast<Doubles>(column), text_of](std::int64_t row) { return text_of(numbers.data()[row]); };
+  const auto [days, form] = nb::cast<std::tuple<Doubles, Form>>(column);
+  return [days = days, form = form_of(form)](std::int64_t row) {
+    const double day = days.data()[row];
+    return std::isnan(day) ? std::string() : form.text(day);
+  };
+}
+
+/// The columns of a frame as a table of the library, which chooses among them as for files.
+class FrameColumns {
+ public:
+  /// `columns` are arrays of numbers, arrays of days with their form, and lists of texts, of so many rows.
+  FrameColumns(const Names& names, std::int64_t rows, const nb::list& columns, const std::string& dates,
+               const Names& missing)
+      : table_(made(names, rows, columns, {.dates = order_named(dates), .missing = missing})) {
+    std::size_t c = 0;
+    for (const nb::handle column : columns) {
+      if (missing.empty() && nb::isinstance<nb::list>(column) &&
+          table_.summaries()[c].kind == ColumnSummary::Kind::number)
+        table_.take_as_text(c);
+      ++c;
+    }
+  }
+
+  /// Returns inputs and values. There may be no input.
+  std::pair<Names, Names> choose(const Names& inputs, const Names& values, const Names& group, const Names& covariates,
+                                 FrameColumns* targets, std::optional<std::int64_t> dim_x) {
+    return named("fill", [&] {
+      ColumnChoice wishes = choice(inputs, values, group, covariates);
+      if (targets == nullptr && values.empty() && inputs != Names{"none"}) check_gaps(wishes);
+      return chosen("fill",
+                    choose_to_fill(table_, std::move(wishes),
+                                   {.targets = targets == nullptr ? nullptr : &targets->table_, .dim_x = dim_x}));
+    });
+  }
+  /// The columns that are dates or times of day if they are inputs.
+  Names dates() const {
+    Names found;
+    for (std::size_t column = 0; column < table_.format().columns(); ++column)
+      if (table_.input_forms({&column, 1})[0].kind == ColumnForm::Kind::time) found.push_back(table_.header()[column]);
+    return found;
+  }
+  /// The same as `choose` for a forecast.
+  std::pair<Names, Names> choose_series(const Names& values, const Names& group) {
+    return named("forecast", [&] {
+      return chosen("forecast", choose_to_fill(table_, choice({}, values, group, {}), {.dim_x = 1, .adds_rows = true}));
+    });
+  }
+  /// Throws Error if rows of equal inputs, or times that begin anew, are several series of a group.
+  void check_one_series(const std::string& where, const Names& inputs, const Names& values, const Names& group,
+                        const Doubles& x, const std::optional<Groups>& groups, const Form& form) {
+    const std::span<const std::uint32_t> of_rows = numbers_of(groups);
+    const Names numbers(of_rows.empty() ? 0 : std::size_t{*std::ranges::max_element(of_rows)} + 1);
+    named(where, [&] {
+      npzoo::check_one_series(table_, choice(inputs, values, group, {}), {span_of(x), numbers, of_rows}, form_of(form));
+    });
+  }
+  /// The columns of numbers that may help, and those of words.
+  std::tuple<Names, Names> helpers(const Names& inputs, const Names& values, const Names& group,
+                                   const Names& covariates) {
+    const ColumnChoice used = choice(inputs, values, group, covariates);
+    Names words = helping_words(table_, used);
+    std::erase_if(words, [&](const std::string& name) { return !holds_words(table_, table_.format().column(name)); });
+    return {helping_columns(table_, used), std::move(words)};
+  }
+
+ private:
+  static Table made(const Names& names, std::int64_t rows, const nb::list& columns, const CellRules& rules) {
+    std::vector<std::function<std::string(std::int64_t)>> cells;
+    for (const nb::handle column : columns) cells.push_back(cells_of(column));
+    const TableFormat format(kFrame, -1, names);
+    return Table::of_cells(
+        format, rows, [&](std::size_t c, std::int64_t row) { return cells[c](row); }, rules);
+  }
+  static ColumnChoice choice(const Names& inputs, const Names& values, const Names& group, const Names& covariates) {
+    return {inputs, values, fmt::format("{}", fmt::join(group, ",")), covariates};
+  }
+  void check_gaps(const ColumnChoice& wishes) {
+    if (!misses_nothing(table_, wishes)) return;
+    fail(
+        "[fill] no value of {} is missing, expected gaps to fill: for forecasts use npzoo.forecast(table, horizon=12), "
+        "for other rows targets; values names columns to smooth",
+        quoted_list(open_values(facts_of(table_), wishes, false)));
+  }
+  std::pair<Names, Names> chosen(const std::string& where, const ChosenColumns& found) {
+    const ColumnChoice& columns = found.columns;
+    check(
+        columns.date.empty(),
+        "[{}] {} are a date together, expected one column: such as pandas.to_datetime(table['{}'] + ' ' + table['{}'])",
+        where, quoted_list(columns.date), columns.date.empty() ? "" : columns.date.front(),
+        columns.date.empty() ? "" : columns.date.back());
+    return {columns.inputs, columns.values};
+  }
+
+  Table table_;
+};
+
+/// Reads a column of text as dates: days, NaN where one is missing, and their form. None if it holds anything else.
+/// Times of day are some in a column that is `sure` to be an input. With `form` days count from the same one.
 std::optional<nb::tuple> read_dates(const std::string& name, const std::vector<std::string>& cells,
-                                    const std::string& order, const Names& missing, const std::optional<Form>& form) {
-  const CellRules rules{.dates = order_named(order), .missing = missing};
+                                    const std::string& order, bool sure, const std::optional<Form>& form) {
+  const CellRules rules{.dates = order_named(order)};
   const auto first = std::ranges::find_if_not(cells, [](const std::string& cell) { return is_missing(cell); });
   if (first == cells.end() ||
-      !(looks_like_date(*first) || parse_number_date(*first) || parse_date_code(*first) || rules.any()))
+      !(looks_like_date(*first) || parse_number_date(*first) || parse_date_code(*first) || rules.any() || sure))
     return std::nullopt;
   Table table = Table::of_column(name, cells, rules);
-  if (table.summaries()[0].kind != Kind::time || table.summaries()[0].clock) return std::nullopt;
+  if (table.summaries()[0].kind != ColumnSummary::Kind::time || (table.summaries()[0].clock && !sure))
+    return std::nullopt;
   const std::size_t column = 0;
   std::vector<ColumnForm> forms = table.input_forms({&column, 1});
   if (form) {
@@ -177,7 +193,7 @@ std::optional<nb::tuple> read_dates(const std::string& name, const std::vector<s
   if (read.form.kind != ColumnForm::Kind::time) return std::nullopt;
   const std::size_t rows = read.values.size();
   return nb::make_tuple(array_from(std::move(read.values), {rows}),
-                        nb::make_tuple(true, read.form.zoned, read.form.epoch), parse_date_time(*first).has_value());
+                        nb::make_tuple(true, read.form.zoned, read.form.epoch, read.form.clock));
 }
 
 /// For each row of `asked` the row of `known` with the same inputs and the same group, −1 if there is none.
@@ -214,17 +230,16 @@ void add_categories(CovariateColumns& self, const std::string& name, const Names
 }  // namespace
 
 void add_columns(nb::module_& module) {
-  module.def("choose_columns", &choose, "columns"_a, "inputs"_a, "values"_a, "group"_a, "covariates"_a, "targets"_a,
-             "dim_x"_a, "numbers"_a);
-  module.def(
-      "choose_values", [](const std::vector<Facts>& columns) { return choose_values(facts_of(columns), {}); },
-      "columns"_a);
-  module.def(
-      "choose_inputs",
-      [](const std::vector<Facts>& columns, const Names& values, std::optional<std::int64_t> dim_x) {
-        return choose_inputs(facts_of(columns), {.values = values}, dim_x);
-      },
-      "columns"_a, "values"_a, "dim_x"_a);
+  nb::class_<FrameColumns>(module, "Columns")
+      .def(nb::init<const Names&, std::int64_t, const nb::list&, const std::string&, const Names&>(), "names"_a,
+           "rows"_a, "columns"_a, "dates"_a, "missing"_a)
+      .def("choose", &FrameColumns::choose, "inputs"_a, "values"_a, "group"_a, "covariates"_a, "targets"_a.none(),
+           "dim_x"_a.none())
+      .def("dates", &FrameColumns::dates)
+      .def("choose_series", &FrameColumns::choose_series, "values"_a, "group"_a)
+      .def("check_one_series", &FrameColumns::check_one_series, "where"_a, "inputs"_a, "values"_a, "group"_a,
+           "x"_a.noconvert(), "groups"_a.none(), "form"_a)
+      .def("helpers", &FrameColumns::helpers, "inputs"_a, "values"_a, "group"_a, "covariates"_a);
   module.attr("NO_WORD") = Table::kNoWord;
   module.def(
       "word_indicators",
@@ -237,9 +252,7 @@ void add_columns(nb::module_& module) {
         return columns;
       },
       "of_rows"_a.noconvert());
-  module.def("check_one_series", &check_one_series, "where"_a, "columns"_a, "inputs"_a, "values"_a, "group"_a,
-             "x"_a.noconvert(), "groups"_a.none(), "dates"_a, "labels"_a);
-  module.def("read_dates", &read_dates, "name"_a, "cells"_a, "order"_a, "missing"_a, "form"_a = nb::none());
+  module.def("read_dates", &read_dates, "name"_a, "cells"_a, "order"_a, "sure"_a, "form"_a = nb::none());
   module.def("match_rows", &match_rows, "asked"_a.noconvert(), "asked_groups"_a, "known"_a.noconvert(),
              "known_groups"_a, "groups"_a);
   nb::class_<CovariateColumns>(module, "Covariates")

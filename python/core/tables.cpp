@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -5,6 +6,7 @@
 
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #include "npzoo/datasets/series/following_times.h"
 #include "npzoo/engine/error.h"
@@ -14,6 +16,7 @@
 #include "npzoo/models/applications/forecasts/forecast.h"
 #include "npzoo/models/applications/tables/fill.h"
 #include "npzoo/models/applications/tables/fill_rows.h"
+#include "npzoo/models/applications/tables/understood.h"
 #include "python/core/calls.h"
 #include "python/core/communicator.h"
 #include "python/core/model.h"
@@ -145,9 +148,9 @@ nb::dict fill_arrays(const LoadedModel* model, const Doubles& x, const std::vect
                      const std::vector<Doubles>& truth, const std::vector<std::string>& x_names,
                      const std::vector<std::string>& value_names, const std::vector<Form>& x_forms,
                      const std::string& group_name, const std::vector<std::string>& group_labels, bool lonlat,
-                     const CovariateColumns* covariates,
-                     const std::vector<Doubles>& helpers, const std::vector<std::string>& helper_names,
-                     nb::object progress, const Communicator& communicator) {
+                     const CovariateColumns* covariates, const std::vector<Doubles>& helpers,
+                     const std::vector<std::string>& helper_names, nb::object progress,
+                     const Communicator& communicator) {
   const TrainedModel* trained = model ? &in_float32(*model, "fill") : nullptr;
   check(x.ndim() == 2, "[fill] x with {} axes found, expected 2: (rows, inputs)", x.ndim());
   FillData data{.dim_x = static_cast<std::int64_t>(x.shape(1)),
@@ -178,7 +181,10 @@ nb::dict fill_arrays(const LoadedModel* model, const Doubles& x, const std::vect
     return run_in(job, [&] {
       compare_ranks(job, all, trained);
       if (all.dim_x == 0) return fill_rows_alone(all, options);
-      return trained ? fill(*trained, all, options) : fill_with_gp(all, options);
+      FillResult result = trained ? fill(*trained, all, options) : fill_with_gp(all, options);
+      const auto place = [](std::int64_t row) { return fmt::format("row {}", row); };
+      if (auto runs = warning_of_runs(all, place)) result.warnings.push_back(std::move(*runs));
+      return result;
     });
   }));
 }
@@ -246,7 +252,8 @@ void add_tables(nb::module_& module) {
   module.def("fill", &fill_arrays, "model"_a.none(), "x"_a.noconvert(), "values"_a, "options"_a, nb::kw_only(),
              "groups"_a = nb::none(), "targets"_a = nb::none(), "target_groups"_a = nb::none(),
              "truth"_a = std::vector<Doubles>(), "x_names"_a, "value_names"_a, "x_forms"_a = std::vector<Form>(),
-             "group_name"_a = "", "group_labels"_a = std::vector<std::string>(), "lonlat"_a = false, "covariates"_a = nb::none(), "helpers"_a = std::vector<Doubles>(),
+             "group_name"_a = "", "group_labels"_a = std::vector<std::string>(), "lonlat"_a = false,
+             "covariates"_a = nb::none(), "helpers"_a = std::vector<Doubles>(),
              "helper_names"_a = std::vector<std::string>(), "progress"_a = nb::none(), "communicator"_a = nb::none());
   module.def("forecast", &forecast_arrays, "model"_a, "time"_a.noconvert(), "values"_a.noconvert(), "form"_a,
              "value_names"_a, "horizon"_a, "quantiles"_a, "samples"_a, "seed"_a, "progress"_a.none());

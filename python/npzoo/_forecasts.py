@@ -13,7 +13,7 @@ from ._catalogue import Table
 from ._frame_kinds import as_frame
 from ._frames import Frame, as_times
 from ._model import Model
-from ._question import Question, as_model, check_names, column_facts, fill_options, joined_labels, named_figures
+from ._question import Question, as_model, check_names, fill_options, joined_labels, library_columns, named_figures
 from ._tables import combines_ends, period_texts
 from ._types import Doubles, Names, Period, Progress, TableLike, TableT
 from ._warnings import warn
@@ -169,12 +169,7 @@ def backtest(data: TableLike, time: str | None = None, values: str | Sequence[st
 def _question(frame: Frame, time: str | None, values: Names, group: Names) -> Question:
     groups = names(group)
     if time is None:
-        facts = [column_facts(frame, name) for name in frame.names if name not in groups]
-        try:
-            (time,) = _core.choose_inputs(facts, names(values), 1)
-        except _core.InvalidInput:
-            raise _core.InvalidInput(f"[forecast] columns {', '.join(map(repr, frame.names))} found, expected time to name that of the "
-                                     "times") from None
+        (time,), _ = library_columns(frame).choose_series(names(values), groups)
     time = str(time)
     check_names(frame, [time, *names(values), *groups], "forecast")
     if len(frame) == 0:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import numbers
-from typing import Any, Mapping, Sequence
+from typing import Any, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -18,7 +18,8 @@ from . import _core
 from ._arguments import is_missing
 from ._types import Doubles
 
-Form = tuple[bool, bool, int]  # of an input: whether it is times, whether these have a zone, and the day that they count from
+# Of an input: whether it is times, whether these have a zone, the day that they count from, and whether they lack a date.
+Form = tuple[bool, bool, int, bool]
 Columns = Mapping[str, np.ndarray]
 
 _DAY = 86_400_000_000_000  # ns
@@ -50,7 +51,24 @@ class Frame:
 
     def kind(self, name: str) -> str:
         kind = self._kind(name)
-        return "time" if kind == "text" and self._text_dates(name) is not None else kind
+        return "time" if name in self._inputs_as_dates() or (kind == "text" and self._text_dates(name) is not None) else kind
+
+    def read_as_dates(self, names: Iterable[str]) -> None:
+        """Takes inputs for dates that are so only as inputs: numbers such as 20240131, and times of day."""
+        self._inputs_as_dates().update(name for name in names if self.kind(name) != "time")
+
+    def cells(self, name: str) -> Any:
+        """The column as the library takes it for its choices: numbers, days with their form, or texts."""
+        kind = self._kind(name)
+        if kind == "number":
+            return self.numbers(name)
+        if kind == "text":
+            return self._cells(name)
+        return self.days(name)
+
+    def _inputs_as_dates(self) -> set[str]:
+        found: set[str] = self.__dict__.setdefault("_as_dates", set())
+        return found
 
     def missing(self, name: str) -> np.ndarray:
         values = self.column(name)
@@ -70,9 +88,9 @@ class Frame:
         return np.ascontiguousarray(values, dtype=np.float64)
 
     def times(self, name: str) -> tuple[np.ndarray, bool]:
-        if self._kind(name) != "text":
+        if self._kind(name) != "text" and name not in self._inputs_as_dates():
             return self._times(name)
-        days, form, _ = self._dates(name)
+        days, form = self._dates(name)
         return as_times(days, form), form[1]
 
     def in_zone(self, name: str, times: np.ndarray) -> Any:
@@ -90,21 +108,18 @@ class Frame:
 
     def days(self, name: str, form: Form | None = None) -> tuple[Doubles, Form]:
         """A column of inputs as float64, and its form. With the ``form`` of another column days count from the same one."""
-        kind = self._kind(name)
+        kind = "text" if name in self._inputs_as_dates() else self._kind(name)
         if kind == "number":
-            return self.numbers(name), (False, False, 0)
+            return self.numbers(name), (False, False, 0, False)
         if kind == "text":
-            return self._dates(name, form)[:2]
+            return self._dates(name, form)
         times, zoned = self._times(name)
-        day = times.astype("datetime64[D]")
-        rest = (times - day).astype("timedelta64[ns]").astype(np.int64)
-        day = day.astype(np.int64)
-        epoch = form[2] if form is not None and form[0] else int(day[0]) if len(day) else 0
-        return (day - epoch).astype(np.float64) + rest.astype(np.float64) / _DAY, (True, zoned, epoch)
-
-    def iso(self, name: str) -> bool:
-        """Whether a column of times is not text in a notation other than ISO 8601."""
-        return self._kind(name) != "text" or self._dates(name)[2]
+        known = ~np.isnat(times)
+        days = times.astype("datetime64[D]")
+        rest = (times - days).astype("timedelta64[ns]").astype(np.int64)
+        day = days.astype(np.int64)
+        epoch = form[2] if form is not None and form[0] else int(day[known][0]) if known.any() else 0
+        return np.where(known, (day - epoch).astype(np.float64) + rest.astype(np.float64) / _DAY, np.nan), (True, zoned, epoch, False)
 
     def labels(self, name: str) -> np.ndarray:
         return np.asarray(self.column(name))
@@ -136,24 +151,27 @@ class Frame:
         plain = [v.astimezone(datetime.timezone.utc).replace(tzinfo=None) if getattr(v, "tzinfo", None) else v for v in values]
         return np.array(plain, dtype="datetime64[us]"), zoned
 
-    def _dates(self, name: str, form: Form | None = None) -> tuple[Doubles, Form, bool]:
+    def _dates(self, name: str, form: Form | None = None) -> tuple[Doubles, Form]:
         """Returns what `_text_dates` reads in a column of which ``kind`` is "time"."""
         read = self._text_dates(name, form)
         assert read is not None
         return read
 
-    def _text_dates(self, name: str, form: Form | None = None) -> tuple[Doubles, Form, bool] | None:
-        """A column of text as days, their form and whether they are of ISO 8601; None if it holds anything but dates."""
+    def _text_dates(self, name: str, form: Form | None = None) -> tuple[Doubles, Form] | None:
+        """A column of text as days, and their form; None if it holds anything but dates."""
+        sure = name in self._inputs_as_dates()
         if form is not None and form[0]:
-            return _core.read_dates(name, self._cells(name), self.dates, [], form)
+            return _core.read_dates(name, self._cells(name), self.dates, sure, form)
         known = self.__dict__.setdefault("_read_dates", {})
-        if name not in known:
+        if known.get(name) is None and (sure or name not in known):
             labels, missing = self.labels(name), self.missing(name)
             first = labels[int(np.argmin(missing))] if len(missing) and not missing.all() else None
-            known[name] = _core.read_dates(name, self._cells(name), self.dates, []) if isinstance(first, str) else None
+            known[name] = _core.read_dates(name, self._cells(name), self.dates, sure) if sure or isinstance(first, str) else None
         return known[name]
 
     def _cells(self, name: str) -> list[str]:
+        if self._kind(name) == "number":
+            return ["" if np.isnan(value) else f"{value:.17g}" for value in self.numbers(name)]
         return ["" if blank else str(cell) for cell, blank in zip(self.labels(name), self.missing(name))]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from typing import Any, Iterable, Mapping, Sequence
 
@@ -40,15 +41,17 @@ class Question:
         self.covariates = covariates + words  # words are categories
         named = [name for name in named if name not in words]
         self._names_values = bool(values)
+        one_series = self.group == ["none"] and "none" not in frame.names
+        if one_series:
+            self.group = []
         self._choose(named, values, targets is not None, dim_x)
         self._read()
-        if not named and self.inputs:
+        if not named and self.inputs and not one_series:
             self.check_one_series("fill")
 
     def check_one_series(self, where: str) -> None:
         """Raises an error if a column that is no group seems to name several series."""
-        _core.check_one_series(where, self._facts(), self.inputs, self.values, self.group, self.x, self.groups, self.forms[0][0],
-                               self._labels)
+        self._columns.check_one_series(where, self.inputs, self.values, self.group, self.x, self.groups, self.forms[0])
 
     def _choose(self, inputs: list[str], values: list[str], has_targets: bool, dim_x: int | None) -> None:
         coordinates = self.frame.coordinates
@@ -56,14 +59,15 @@ class Question:
             inputs = [name for name in coordinates if name not in {*self.group, *values, *self.covariates}]
         if len(self.frame) == 0:
             raise _core.InvalidInput("[fill] the table has no rows, expected observed values")
-        facts = [] if (inputs or self._alone) and values else self._facts()
-        if self._alone:
-            self.inputs: list[str] = []
-            self.values = values or _core.choose_values(facts)
-            return
-        self.inputs, self.values = _core.choose_columns(facts, inputs, values, self.group, self.covariates,
-                                                        self.asked.names if has_targets else None, dim_x,
-                                                        lambda name: self.numbers(self.frame, name))
+        self.inputs, self.values = inputs, values
+        if not ((inputs or self._alone) and values):
+            targets = library_columns(self.asked, self._missing) if has_targets else None
+            wishes = ["none"] if self._alone else inputs
+            self.inputs, self.values = self._columns.choose(wishes, values, self.group, self.covariates, targets, dim_x)
+        numbers = [name for name in self.inputs if self.frame.kind(name) != "time"]
+        dates = library_columns(self.frame, only=numbers).dates() if numbers else []
+        for frame in (self.frame, self.asked):
+            frame.read_as_dates(name for name in dates if name in frame.names)
         _check_kinds(self.frame, self.inputs, ("number", "time"), "input")
         if not self._missing:
             _check_kinds(self.frame, self.values, ("number",), "value")
@@ -101,24 +105,10 @@ class Question:
             self.forms = [form for _, form in columns]
         return side_by_side([x for x, _ in columns]) if columns else np.empty((len(frame), 0))
 
-    def _facts(self) -> list[tuple[str, str, int, bool]]:
-        """Returns for each column its name, kind, missing cells, and whether its dates are ISO 8601."""
-        if not hasattr(self, "_known_facts"):
-            self._known_facts = [column_facts(self.frame, name, self) for name in self.frame.names]
-        return self._known_facts
-
-    def _labels(self, name: str) -> tuple[list[str], np.ndarray]:
-        """The different labels of a column as text, in the order in which they appear, and the number of each row's."""
-        if self.frame.kind(name) == "number":
-            found, first, of_rows = np.unique(self.frame.numbers(name), return_index=True, return_inverse=True)
-            order = np.argsort(first)
-            rank = np.empty(len(order), np.uint32)
-            rank[order] = np.arange(len(order), dtype=np.uint32)
-            return [f"{v:.17g}" for v in found[order]], rank[of_rows.reshape(-1)]
-        known: dict[str, int] = {}
-        labels = self.frame.labels(name)
-        of_rows = np.fromiter((known.setdefault(str(v), len(known)) for v in labels), np.uint32, len(labels))
-        return list(known), of_rows
+    @functools.cached_property
+    def _columns(self) -> _core.Columns:
+        """The columns as the library takes them for its choices."""
+        return library_columns(self.frame, self._missing)
 
     def numbers(self, frame: Frame, name: str) -> Doubles:
         """A column of values, NaN where one is missing."""
@@ -206,14 +196,10 @@ class Question:
         an input all. A column of words has an array for each word that tells kinds of rows apart."""
         if self.targets is not None or (self._names_values and self.inputs):
             return []
-        used, helpers = {*self.inputs, *self.values, *self.covariates, *self.group}, []
-        for name, kind, missing, _ in self._facts():
-            if not name or name in used or (missing > 0 and self.inputs):
-                continue
-            if kind == "number":
-                helpers.append((name, self.numbers(self.frame, name)))
-            elif kind == "text":
-                helpers += [(name, column) for column in _core.word_indicators(word_numbers(self.frame.labels(name)))]
+        numbers, words = self._columns.helpers(self.inputs, self.values, self.group, self.covariates)
+        helpers = [(name, self.numbers(self.frame, name)) for name in numbers]
+        for name in words:
+            helpers += [(name, column) for column in _core.word_indicators(word_numbers(self.frame.labels(name)))]
         return helpers
 
     def _covariates(self) -> _core.Covariates | None:
@@ -251,19 +237,11 @@ class Question:
                 raise _core.InvalidInput(f"[fill] the table has a column {name!r} already, expected another name")
 
 
-def column_facts(frame: Frame, name: str, question: Question | None = None) -> tuple[str, str, int, bool]:
-    """Name, kind, missing cells, and whether dates are of ISO 8601, as the rules take them. The question knows what stands
-    for a missing value."""
-    kind, numbers = frame.kind(name), None
-    if question is not None and question._missing and kind in ("number", "text"):
-        try:
-            numbers, kind = question.numbers(frame, name), "number"
-        except _core.InvalidInput:
-            pass
-    elif kind == "number":
-        numbers = frame.numbers(name)
-    missing = int((frame.missing(name) if numbers is None else np.isnan(numbers)).sum())
-    return name, "empty" if 0 < missing == len(frame) else kind, missing, kind != "time" or frame.iso(name)
+def library_columns(frame: Frame, missing: Sequence[float | str] = (), only: Sequence[str] | None = None) -> _core.Columns:
+    """The columns of a frame, or ``only`` some, as the library takes them for its choices."""
+    marks = [mark if isinstance(mark, str) else f"{mark:.17g}" for mark in missing]
+    columns = frame.names if only is None else list(only)
+    return _core.Columns(columns, len(frame), [frame.cells(name) for name in columns], frame.dates, marks)
 
 
 def input_column(frame: Frame, name: str, form: Form | None = None) -> tuple[Doubles, Form]:

@@ -44,6 +44,7 @@ def fill(data: TableT, inputs: str | Sequence[str] | None = None, values: str | 
         Columns of numbers to predict. Default: those with gaps; with ``targets``, all columns of numbers that are no inputs.
     group : str or list of str, optional
         Each value of this column, or each combination of several, is a series of its own, standardised by itself.
+        ``"none"``: all rows are one series, where a column seems to name several.
     weights : str, path or Model, optional
         Trained weights by name, file or :class:`Model`, or ``"gp"`` for a Gaussian process. Default: the weights for tables
         of one to three inputs. See Notes.

@@ -142,7 +142,8 @@ def test_events_refuse(events):
 
 def test_forecasts_refuse():
     series = {"t": np.arange(40.0), "v": np.sin(np.arange(40.0) / 3)}
-    refused(lambda: npzoo.forecast(series, 2), "[forecast] columns 't', 'v' found, expected time to name that of the times")
+    refused(lambda: npzoo.forecast({"a": series["t"], "v": series["v"]}, 2), '[forecast] the table has the columns of numbers "a" and "v", '
+            "expected time and values to name them, such as: time='a' values='v'")
     refused(lambda: npzoo.forecast(series, 2, "q"), "[forecast] there is no column 'q', found 't', 'v'")
     refused(lambda: npzoo.forecast(series, 2.5, "t"), "[forecast] horizon 2.5 found, expected a whole number from 1 on")
 

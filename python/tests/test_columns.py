@@ -28,6 +28,16 @@ TABLES = {
     "two series": "x,station,y\n1,a,2\n2,a,\n3,a,3\n1,b,2\n2,b,4\n3,b,3\n",
     "two series with numbers": "x,station,y\n1,1,2\n2,1,\n3,1,3\n1,2,2\n2,2,4\n3,2,3\n",
     "places twice without a reason": "x,note,y\n1,a,2\n2,b,\n3,c,3\n1,d,2\n2,e,4\n3,f,3\n",
+    "an index that cannot be read": "season,price,y\n1990/91,5,2\n1991/92,3,\n1992/93,9,4\n1993/94,4,3\n",
+    "an index of weeks beside numbers in no order": "week,price,y\nWeek 1,5,2\nWeek 2,3,\nWeek 3,9,4\nWeek 4,4,3\n",
+    "paces beside ascending numbers": "km,pace,y\n" + "".join(f"{i},{4 + i % 2}:{10 + 7 * i % 40},{'' if i == 5 else i % 4}\n" for i in range(12)),
+    "dates of digits": "day,y\n20240130,2\n20240131,\n20240201,3\n20240202,4\n",
+    "months of digits": "period,y\n202311,2\n202312,\n202401,3\n202402,4\n",
+    "times of day": "time,y\n13:00,2\n13:30,\n14:00,3\n14:30,4\n",
+    "a status that marks gaps": "x,status,y\n" + "".join(f"{i},{int(i % 9 > 6)},{'' if i % 9 > 6 else 3 + i % 5}\n" for i in range(60)),
+    "patients with categories": "patient,sex,age,bp\n" + "".join(f"P{i},{'mf'[i % 2]},{30 + i * 7 % 40},{'' if i % 11 == 4 else 100 + i * 7 % 40}\n" for i in range(60)),
+    "an input that begins anew": "depth,y\n" + "".join(f"{i % 8},{'' if i == 5 else i * i % 7}\n" for i in range(24)),
+    "years as columns": "2018,2019,2020\n0,1,\n1,2,2\n4,2,3\n",
 }
 
 
@@ -36,24 +46,58 @@ def test_the_columns_that_the_program_chooses(tmp_path, text):
     path = tmp_path / "t.csv"
     path.write_text(text)
     frame = pandas.read_csv(path)
-    told = subprocess.run([sys.executable, "-m", "npzoo", "predict", path, "--json"], capture_output=True, text=True)
+    told = subprocess.run([sys.executable, "-m", "npzoo", "predict", path, "--json", "--digits", "9", "--out", tmp_path / "filled.csv"],
+                          capture_output=True, text=True)
     if told.returncode:
         with pytest.raises(npzoo.InvalidInput):
             npzoo.fill(frame)
         return
     row = json.loads(told.stdout)
-    facts = npzoo.fill(frame).attrs["npzoo"]
+    filled = npzoo.fill(frame)
+    facts = filled.attrs["npzoo"]
     assert facts["inputs"] == [column["name"] for column in row["inputs"]]
     assert facts["values"] == [column["name"] for column in row["values"]]
     told = row["facts"]  # the program also says how it understood the rows
     assert facts["facts"] == told[: len(facts["facts"])]
+    written = pandas.read_csv(tmp_path / "filled.csv", comment="#")
+    for name in facts["values"]:
+        np.testing.assert_allclose(filled[f"mean_{name}"], written[f"mean_{name}"], rtol=1e-6, atol=1e-7)
+
+
+def test_an_input_that_begins_anew_is_a_warning_that_names_the_row():
+    table = {"depth": np.tile(np.arange(8.0), 3), "y": np.where(np.arange(24) == 5, np.nan, np.arange(24.0) ** 2 % 7)}
+    with pytest.warns(npzoo.PredictionWarning, match="depth begins anew in row 8, in 3 runs .* use group with it"):
+        npzoo.fill(table)
+
+
+def test_numbers_that_are_dates_are_days_for_targets_as_well():
+    days = pandas.date_range("2024-01-20", periods=40, freq="D")
+    codes = days.strftime("%Y%m%d").astype(int)
+    later = pandas.date_range("2024-01-25", periods=3, freq="9D")
+    filled = npzoo.fill(dated(codes), targets=pandas.DataFrame({"day": later.strftime("%Y%m%d").astype(int)}))
+    expected = npzoo.fill(dated(days), targets=pandas.DataFrame({"day": later}))
+    np.testing.assert_array_equal(filled["mean_value"], expected["mean_value"])
+    named = npzoo.fill(dated(codes), "day", "value")
+    np.testing.assert_array_equal(named["mean_value"], npzoo.fill(dated(days))["mean_value"])
+
+
+@pytest.mark.parametrize("table, message", [
+    ({"date": ["2024-01-01"] * 3 + ["2024-01-02"] * 3, "time": ["01:00", "02:00", "03:00"] * 2, "y": [1, np.nan, 3, 4, 5, 6]},
+     r'^\[fill\] "date" and "time" are a date together, expected one column: such as pandas.to_datetime'),
+    ({"year": [2020, 2020, 2021], "month": [11, 12, 1], "y": [1, np.nan, 3]}, "expected one column of dates made of year,month"),
+    ({"season": ["1990/91", "1991/92", "1992/93", "1993/94"], "price": [5, 3, 9, 4], "y": [1, np.nan, 2, 3]},
+     r"^\[fill\] row 0: column \"season\" holds \"1990/91\", .* use inputs='price'; .* use inputs='none'$"),
+])
+def test_doubts_about_columns_have_a_remedy_in_python(table, message):
+    with pytest.raises(npzoo.InvalidInput, match=message):
+        npzoo.fill(pandas.DataFrame(table))
 
 
 def test_a_model_that_is_named_says_how_many_inputs_there_are():
     rng = np.random.default_rng(0)
     table = {"a": rng.uniform(size=20), "b": rng.uniform(size=20), "y": np.where(np.arange(20) < 3, np.nan, rng.uniform(size=20))}
     assert npzoo.fill(pandas.DataFrame(table), weights="npzoo/any-2d").attrs["npzoo"]["inputs"] == ["a", "b"]
-    with pytest.raises(npzoo.InvalidInput, match="'a', 'b' might be inputs, expected inputs to name the 1 of the model"):
+    with pytest.raises(npzoo.InvalidInput, match='"a" and "b" might be inputs, expected inputs to name the 1 of the model'):
         npzoo.fill(table, weights="npzoo/any-1d")
     with pytest.raises(npzoo.InvalidInput, match="expected inputs to name them"):
         npzoo.fill(table)

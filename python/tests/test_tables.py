@@ -229,21 +229,21 @@ def test_doubts_are_warnings():
 
 
 @pytest.mark.parametrize("table, options, message", [
-    ({"x": [0.0, 1], "y": [1.0, 2]}, {}, "no value of 'x', 'y' is missing, expected gaps to fill: for forecasts use npzoo.forecast"),
+    ({"x": [0.0, 1], "y": [1.0, 2]}, {}, "no value of \"x\" and \"y\" is missing, expected gaps to fill: for forecasts use npzoo.forecast"),
     ({"x": [], "y": []}, {}, "the table has no rows"),
-    ({"x": [0.0, 1], "y": ["low", "high"]}, {"inputs": "x"}, "'y' is text, expected a column of numbers with gaps"),
-    ({"day": [0.0, 1], "y": [1.0, np.nan]}, {"weights": "npzoo/any-2d"}, "the weights take 2 inputs, expected inputs to name as many"),
+    ({"x": [0.0, 1], "y": ["low", "high"]}, {"inputs": "x"}, "has no column of numbers with some missing, expected rows to fill and values, or targets"),
+    ({"day": [0.0, 1], "y": [1.0, np.nan]}, {"weights": "npzoo/any-2d"}, '"day" might be an input, expected inputs to name the 2 of the model'),
     ({"x": [0.0, 1], "y": [1.0, np.nan]}, {"inputs": "z"}, "there is no column 'z', found 'x', 'y'"),
     ({"x": [0.0, np.nan], "y": [1.0, np.nan]}, {"inputs": "x", "values": "y"}, "input 'x' misses a value in row 1"),
     ({"x": ["a", "b"], "y": [1.0, np.nan]}, {"inputs": "x"}, "input 'x' is a column of text, expected one of numbers or dates"),
     ({"x": [0.0, 1], "y": [1.0, np.nan], "mean_y": ["", ""]}, {}, "has a column 'mean_y' already"),
-    ({"x": [0.0, 1, 0, 1], "y": [1.0, np.nan, 2, 3], "station": ["a", "a", "b", "b"]}, {}, "2 places twice found; if 'station' names the series, use group='station', otherwise inputs='x'"),
+    ({"x": [0.0, 1, 0, 1], "y": [1.0, np.nan, 2, 3], "station": ["a", "a", "b", "b"]}, {}, "2 places twice; if \"station\" names the series, use group='station'; if all rows are one series, use group='none'"),
     ({"x": [0.0, 1, 2, 3, 0.5, 1.5, 2.5], "y": [1.0, np.nan, 2, 3, 1, 2, 3], "animal": ["a"] * 4 + ["b"] * 3}, {},
-     "times that begin anew where 'animal' changes found; if 'animal' names the series, use group='animal', otherwise inputs='x'"),
+     "times that begin anew where \"animal\" changes; if it names the series, use group='animal'; if all rows are one series, use group='none'"),
     ({"x": [0.0, 1] * 4, "y": [1.0, np.nan, 2, 3] * 2, "a": ["s", "s", "t", "t"] * 2, "b": ["u"] * 4 + ["v"] * 4}, {},
-     re.escape("if 'a', 'b' name the series, use group=['a', 'b'], otherwise inputs='x'")),
+     re.escape("if \"a\" and \"b\" name the series, use group=['a', 'b']; if all rows are one series")),
     ({"x": [0.0, 1] * 4, "y": [1.0, np.nan, 2, 3] * 2, "a": ["s", "s", "t", "t"] * 2, "b": ["u"] * 4 + ["v"] * 4}, {"group": "a"},
-     re.escape("found in a group; if 'b' names the series, use group=['a', 'b'], otherwise inputs='x'")),
+     re.escape("in a group; if \"b\" names the series, use group=['a', 'b']; if all rows are one series")),
     ({"x": [0.0, 1], "y": [1.0, np.nan]}, {"inputs": ["x", "x"]}, "named twice"),
     ({"2018": [0.0, 1], "2019": [1.0, 2], "2020": [np.nan, 2]}, {}, "to predict from all columns of a row; \"2018\", \"2019\" and \"2020\" name times"),
     ({"x": [0.0, 1], "y": [1.0, np.nan]}, {"inputs": "none", "weights": "gp"}, "found for rows without an input"),
@@ -335,7 +335,7 @@ def test_each_group_is_forecast_as_a_series_of_its_own():
 
 
 def test_a_forecast_asks_for_the_column_that_names_several_series():
-    with pytest.raises(npzoo.InvalidInput, match=r"^\[forecast\] .* found; if 'store' names the series, use group='store'$"):
+    with pytest.raises(npzoo.InvalidInput, match=r"^\[forecast\] .* if \"store\" names the series, use group='store'$"):
         npzoo.forecast(long_table(), 4, "month")
     with pytest.raises(npzoo.InvalidInput, match=r"group 'b': 1 row found, expected two or more times in 'ds'"):
         npzoo.forecast({"id": ["a", "a", "b"], "ds": [0.0, 1, 0], "y": [1.0, 2, 3]}, 2, "ds", group="id")

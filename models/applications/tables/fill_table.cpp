@@ -11,10 +11,10 @@
 #include "npzoo/datasets/tables/column_choice.h"
 #include "npzoo/datasets/tables/column_facts.h"
 #include "npzoo/datasets/tables/column_hints.h"
-#include "npzoo/datasets/tables/date_columns.h"
 #include "npzoo/datasets/tables/matching_rows.h"
 #include "npzoo/engine/boundary.h"
 #include "npzoo/engine/io/text.h"
+#include "npzoo/models/applications/tables/chosen_columns.h"
 #include "npzoo/models/applications/tables/fill_rows.h"
 #include "npzoo/models/applications/tables/lead_on.h"
 #include "npzoo/models/applications/tables/understood.h"
@@ -178,42 +178,10 @@ void figures_of(const FillResult& result, std::size_t row, std::int64_t digits, 
       numbers.push_back(rounded(result, v, row, result.columns[v].quantiles[row * quantiles + q], digits));
 }
 
-/// Names of columns as the table writes them. True if the group is none: then all rows are one series.
-bool complete_names(const Table& table, ColumnChoice& wishes) {
-  for (auto* names : {&wishes.inputs, &wishes.values, &wishes.covariates, &wishes.date})
-    *names = whole_names(*names, columns_of(table));
-  if (wishes.group != "none" || table.format().find(wishes.group)) return false;
-  wishes.group.clear();
-  return true;
-}
-
-/// True if wishes say that rows have no input.
-bool take_no_input(const TablesToFill& tables, ColumnChoice& wishes) {
-  if (wishes.inputs != std::vector<std::string>{"none"} || tables.table.format().find("none")) return false;
-  wishes.inputs.clear();
-  check(!tables.targets && !tables.added.any() && !tables.dim_x && wishes.covariates.empty() && wishes.group.empty() &&
-            wishes.date.empty(),
-        "[columns] --inputs none found with flags about inputs, groups, weights or other rows, expected --inputs to "
-        "name columns");
-  return true;
-}
-
 /// Columns called lat and lon are what they say, in either order.
 void put_longitude_first(ColumnChoice& columns) {
   std::vector<std::string>& inputs = columns.inputs;
   if (inputs.size() > 1 && is_latitude(inputs[0]) && is_longitude(inputs[1])) std::swap(inputs[0], inputs[1]);
-}
-
-/// Inputs of words are categories.
-void take_words_as_covariates(const Table& table, ColumnChoice& wishes) {
-  const auto is_word = [&](const std::string& name) { return holds_words(table, table.format().column(name)); };
-  std::ranges::copy_if(wishes.inputs, std::back_inserter(wishes.covariates), is_word);
-  const bool any = !wishes.inputs.empty();
-  std::erase_if(wishes.inputs, is_word);
-  check(!any || !wishes.inputs.empty(),
-        "[columns] {} has words in every column of --inputs, expected one of numbers or "
-        "dates",
-        table.format().name());
 }
 
 /// Names lines of the table that are no rows.
@@ -222,8 +190,9 @@ void warn_of_passed_lines(const Table& table, FillResult& result) {
   std::int64_t lines = 0;
   for (const Table::PassedLines& passed : table.passed()) lines += passed.count;
   result.warnings.push_back(
-      {"skipped lines", fmt::format("[{}:{}] {} between rows skipped: blank lines and comments", table.format().name(),
-                                    table.passed()[0].first, lines == 1 ? "1 line" : fmt::format("{} lines", lines))});
+      {"skipped lines",
+       fmt::format("[{}:{}] {} between rows skipped: blank lines and comments", table.format().name(),
+                   table.passed()[0].first, lines == 1 ? "1 line" : fmt::format("{} lines", lines))});
 }
 
 /// Adds how the table was understood, and names the lines of rows without a prediction.
@@ -241,7 +210,8 @@ FillResult with_lines(const FillTables& tables, FillResult result) {
                     line_of(asked, result.first_unanswered), others);
   }
   warn_of_passed_lines(tables.table, result);
-  if (auto runs = warning_of_runs(tables)) result.warnings.push_back(std::move(*runs));
+  const auto place = [&](std::int64_t row) { return fmt::format("line {}", tables.table.line(row)); };
+  if (auto runs = warning_of_runs(tables.data(), place)) result.warnings.push_back(std::move(*runs));
   return result;
 }
 
@@ -276,22 +246,20 @@ FillData FillTables::data() const {
 FillTables read_fill_tables(TablesToFill tables) {
   return with_errors([&] {
     check(tables.table.rows() > 0, "[predict] {} has no rows, expected observed points", tables.table.format().name());
-    const bool pooled = complete_names(tables.table, tables.columns);
-    const bool rows_alone = take_no_input(tables, tables.columns);
-    take_words_as_covariates(tables.table, tables.columns);
-    if (!rows_alone && tables.dim_x.value_or(1) == 1)
-      find_date_columns(tables.table, tables.targets ? &*tables.targets : nullptr, tables.columns);
-    FillTables read{.table = std::move(tables.table), .targets = std::move(tables.targets), .lonlat = tables.lonlat};
-    const bool complete = !read.targets && !tables.added.any() && misses_nothing(read.table, tables.columns);
-    read.columns = read.targets ? choose_columns(read.table, *read.targets, tables.columns)
-                   : rows_alone ? choose_rows(read.table, tables.columns)
-                   : complete || tables.added.any()
-                       ? choose_series(read.table, tables.columns, tables.dim_x, tables.command)
-                       : choose_columns(read.table, tables.columns, tables.dim_x);
+    const Table* targets = tables.targets ? &*tables.targets : nullptr;
+    const bool no_values_named = tables.columns.values.empty();
+    ChosenColumns chosen = choose_to_fill(
+        tables.table, std::move(tables.columns),
+        {.targets = targets, .dim_x = tables.dim_x, .adds_rows = tables.added.any(), .command = tables.command});
+    const bool complete = chosen.complete;
+    FillTables read{.table = std::move(tables.table),
+                    .targets = std::move(tables.targets),
+                    .columns = std::move(chosen.columns),
+                    .lonlat = tables.lonlat};
     if (read.lonlat) put_longitude_first(read.columns);
     check_marks(read.table, read.columns.values);
     read.observed = read_numbers(read.table, read.columns, {read.columns.values, tables.complete, {}});
-    check_observed(read, pooled);
+    check_observed(read, chosen.one_series);
     read.groups = read.observed.groups;
     if (complete) read.nothing_to_do = lead_on(read, far_number_hint(read.table, read.columns.values), tables.command);
     check(!complete || tables.may_be_complete, "[predict] {}", read.nothing_to_do);
@@ -301,7 +269,7 @@ FillTables read_fill_tables(TablesToFill tables) {
       read.at = read_numbers(*read.targets, read.columns, {{}, false, read.observed.forms});
       renumber(read.groups, *read.at);
     }
-    const bool all_columns = tables.columns.values.empty() || !read.has_inputs();
+    const bool all_columns = no_values_named || !read.has_inputs();
     if (!read.at && !complete && all_columns) read_helpers(read);
     check(read.has_inputs() || !tables.truth,
           "[truth] {} has rows without an input, expected --inputs to match rows with those of the truth",

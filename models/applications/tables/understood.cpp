@@ -103,15 +103,15 @@ std::vector<std::string> understood(const FillTables& tables) {
   return lines;
 }
 
-std::optional<Warning> warning_of_runs(const FillTables& tables) {
-  if (tables.columns.inputs.size() != 1) return {};
-  const TableNumbers& rows = tables.observed;
-  const auto runs = runs_of_input({rows.x, rows.groups, rows.of_rows});
+std::optional<Warning> warning_of_runs(const FillData& data,
+                                       const std::function<std::string(std::int64_t row)>& place) {
+  if (data.dim_x != 1 || data.x_names.size() != 1) return {};
+  const auto runs = runs_of_input({data.x, data.group_labels, data.groups});
   if (!runs) return {};
   return Warning{"runs",
-                 fmt::format("{} begins anew in line {}, in {} runs that are taken for one series: if each is a series "
-                             "of its own, add a column that numbers the runs and use --group with it",
-                             tables.columns.inputs[0], tables.table.line(runs->second), runs->count)};
+                 fmt::format("{} begins anew in {}, in {} runs that are taken for one series: if each is a series of "
+                             "its own, add a column that numbers the runs and use --group with it",
+                             data.x_names[0], place(runs->second), runs->count)};
 }
 
 }  // namespace npzoo

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,7 +20,8 @@ MissingCells missing_cells(const FillTables& tables, std::size_t value);
 /// missing values, the season of the first series, and the columns that are not used.
 std::vector<std::string> understood(const FillTables& tables);
 
-/// Warns of a single input that begins anew: its runs may be series of their own.
-std::optional<Warning> warning_of_runs(const FillTables& tables);
+/// Warns of a single input that begins anew: its runs may be series of their own. `place` writes where a row is, such
+/// as "line 3".
+std::optional<Warning> warning_of_runs(const FillData& data, const std::function<std::string(std::int64_t row)>& place);
 
 }  // namespace npzoo
