@@ -18,6 +18,7 @@
 #include "npzoo/models/applications/tables/help_columns.h"
 #include "npzoo/models/applications/tables/hidden_thirds.h"
 #include "npzoo/models/applications/tables/limit_check.h"
+#include "npzoo/models/applications/tables/meter_falls.h"
 #include "npzoo/models/applications/tables/method.h"
 #include "npzoo/models/applications/tables/plain_table.h"
 #include "npzoo/models/training/named_weights.h"
@@ -153,7 +154,8 @@ FillResult fill_by(const Method& method, const FillData& data, const FillOptions
     const CompleteData given(data);
     check_options(options);
     const FarValues far(given.data, options);
-    const CompleteData c(far.data());
+    const MeterFalls meters(far.data(), options);
+    const CompleteData c(meters.data());
     method.check(c, options);
     const NumericalEventScope events;
     const LimitCheck limits(c.data, options);
@@ -164,6 +166,7 @@ FillResult fill_by(const Method& method, const FillData& data, const FillOptions
     far.finish(result);
     result.events = events.count();
     add_baselines(c, options, result);
+    meters.finish(result);
     return result;
   });
 }
