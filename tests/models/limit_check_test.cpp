@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "npzoo/models/applications/tables/fill.h"
@@ -92,4 +93,23 @@ TEST_CASE("limits: an answer without quantiles is checked by its bounds, and has
   with_gap[5] = y[3];
   CHECK(std::ranges::count(fill("", {.x = x, .values = {with_gap}}).warnings, "below the values", &Warning::about) ==
         0);
+}
+
+TEST_CASE("limits: directions that pass north get a warning of their own") {
+  std::vector<double> direction, once, azimuth;
+  for (int i = 0; i < 60; ++i) {
+    direction.push_back(std::fmod(355 + 20 * std::sin(0.5 * i), 360));
+    once.push_back(i < 30 ? 300 + 2 * i : 10 + 2 * (i - 30));
+    azimuth.push_back(std::fmod(15.0 * i, 360));
+  }
+  PredictedColumn column;
+  column.mean.assign(60, 180);
+  column.quantiles.assign(120, -80);
+  const std::vector<Warning> all = look_for_limits(direction, column, kBounds, "dir", {});
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].text.starts_with("dir passes north "));
+  for (const auto& other : {once, azimuth}) {
+    const std::vector<Warning> plain = look_for_limits(other, column, kBounds, "dir", {});
+    CHECK((!plain.empty() && plain[0].text.find("north") == std::string::npos));
+  }
 }

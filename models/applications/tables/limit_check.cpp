@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <optional>
 
 namespace npzoo {
 
@@ -35,6 +36,27 @@ struct Observed {
     at_most = std::ranges::count(values, most);
   }
 };
+
+/// How often values in degrees pass north from row to row, if they seem to be directions: they lie between 0 and 360,
+/// pass north in both senses, three times or more, and go from row to row by less than an eighth of the circle mostly.
+std::optional<std::int64_t> passes_of_north(std::span<const double> values, const Observed& observed) {
+  constexpr double kCircle = 360, kWide = 300;
+  constexpr std::int64_t kFewest = 3;
+  if (observed.least < 0 || observed.most > kCircle || observed.most - observed.least < kWide) return {};
+  std::int64_t up = 0, down = 0, steps = 0, small = 0;
+  double last = std::numeric_limits<double>::quiet_NaN();
+  for (const double y : values) {
+    if (std::isnan(y)) continue;
+    if (const double step = y - last; !std::isnan(step)) {
+      up += step < -kCircle / 2;
+      down += step > kCircle / 2;
+      small += std::min(std::abs(step), kCircle - std::abs(step)) < kCircle / 8;
+      ++steps;
+    }
+    last = y;
+  }
+  return up > 0 && down > 0 && up + down >= kFewest && 2 * small > steps ? std::optional(up + down) : std::nullopt;
+}
 
 /// Rows with a prediction, and those of them whose quantile is beyond a limit, by little or more.
 struct BeyondLimit {
@@ -67,6 +89,11 @@ std::vector<Warning> look_for_limits(std::span<const double> observed, const Pre
   constexpr double kLittle = 0.01, kMedian = 0.5;
   const Observed values(observed);
   if (quantiles.empty() || values.known < kFewest || values.least < 0 || values.most == 0) return {};
+  if (const auto passes = passes_of_north(observed, values))
+    return {{"directions",
+             fmt::format("{} passes north {} times, as a direction in degrees does: between 350 and 10 it is predicted "
+                         "as south; predict its sine and its cosine, in columns of their own",
+                         name, *passes)}};
   const double little = kLittle * (values.most - values.least);
   std::vector<Warning> all;
   const auto bound = [&](double usual, auto other) {

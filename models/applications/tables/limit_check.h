@@ -20,7 +20,7 @@ struct LimitAdvice {
 /// least 5 % of the quantiles at .025 are below 0. Or the largest observed value is 1 or 100, seen in three rows, and
 /// at least 5 % of the quantiles at .975 are above it. Both must be so by more than a hundredth of the range of the
 /// values. Without these quantiles the outermost ones count, on their side of the median. Columns of fewer than ten
-/// values, or of zeros, have no limit.
+/// values, or of zeros, have no limit. Directions in degrees, which pass north again and again, get a warning instead.
 std::vector<Warning> look_for_limits(std::span<const double> observed, const PredictedColumn& predicted,
                                      std::span<const double> quantiles, const std::string& name,
                                      const LimitAdvice& advice);
