@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,7 +13,7 @@ namespace npzoo {
 class TimeNotation {
  public:
   /// Finds the notation that gives back each of `cells`, whose times are `days` (see ColumnForm). A cell may hold a
-  /// part of the time, such as the hour.
+  /// part of the time, such as the hour. Words for months are those of the cells.
   TimeNotation(std::span<const std::string_view> cells, std::span<const double> days, const ColumnForm& form);
 
   /// False if no notation gives back all cells. `text` then writes ISO 8601.
@@ -22,7 +23,8 @@ class TimeNotation {
  private:
   ColumnForm form_;
   std::string pattern_;
-  bool is_part_ = false;  // the cells hold a part of their times, and another column the rest
+  std::array<std::string, 12> months_{};  // as the cells write them; empty: none does
+  bool is_part_ = false;                  // the cells hold a part of their times, and another column the rest
 };
 
 }  // namespace npzoo

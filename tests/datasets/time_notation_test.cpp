@@ -53,3 +53,21 @@ TEST_CASE("TimeNotation writes months and quarters, and whole dates where these 
   CHECK(notation_of({"20220108.0", "20220109.0"}, {0, 1}).text(40) == "20220217.0");
   CHECK(notation_of({"2022-Q2"}, {83}).text(113) == "2022-05-01");
 }
+
+TEST_CASE("TimeNotation writes months in the words of the column, weeks and halves of a day") {
+  const double february = 24, march = 52, may = 113, hour = 1.0 / 24;  // days from 2022-01-08
+  CHECK(notation_of({"1 février 2022", "1 mars 2022"}, {february, march}).text(march) == "1 mars 2022");
+  CHECK(notation_of({"1 février 2022", "1 mars 2022"}, {february, march}).text(may) ==
+        "2022-05-01");  // no word is known
+  CHECK(notation_of({"Februar 2022", "März 2022"}, {february, march}).text(february) == "Februar 2022");
+  CHECK(notation_of({"Feb-22", "Mar-22"}, {february, march}).text(may) == "May-22");
+  CHECK(notation_of({"01FEB2022", "01MAR2022"}, {february, march}).text(may) == "01MAY2022");
+  CHECK(notation_of({"1 February 2022", "1 March 2022"}, {february, march}).text(may) == "1 May 2022");
+  CHECK(notation_of({"2022 February", "2022 March"}, {february, march}).text(may) == "2022 May");
+  CHECK(notation_of({"Q2 2022"}, {83}).text(174) == "Q3 2022");
+  CHECK(notation_of({"2022-W02", "2022-W03"}, {2, 9}).text(16) == "2022-W04");
+  CHECK(notation_of({"2022-W02", "2022-W03"}, {2, 9}).text(17) == "2022-01-25");  // a Tuesday
+  CHECK(notation_of({"2022-W02", "2022-W03"}, {2, 9}).text(366) == "2023-W02");
+  CHECK(notation_of({"1/8/2022 12:00 AM", "1/8/2022 1:00 PM"}, {0, 13 * hour}).text(12.5 * hour) ==
+        "1/8/2022 12:30 PM");
+}
