@@ -97,6 +97,13 @@ class DateFinder {
     return all.size() > 1 && are_date(all) ? all : Names();
   }
 
+  /// Whether the last of these columns is a time of day such as 0015, which nothing else looks like beside a date.
+  bool ends_with_hhmm(const Names& names) const {
+    if (names.empty()) return false;
+    const DatePart last = (*table_.date_parts(positions(names)))[names.size() - 1];
+    return last == DatePart::hhmm || last == DatePart::hhmmss;
+  }
+
   /// A year and its parts, by their names.
   Names with_year() const {
     if (!times(false).empty()) return {};
@@ -165,11 +172,13 @@ void find_date_columns(Table& table, const Table* targets, ColumnChoice& choice)
              return targets->format().find(name).has_value();
            });
   };
-  if (Names names = finder.with_clock(); !names.empty() && in_targets(names)) {
-    choice.date = std::move(names);
+  const Names with_hour = finder.with_hour();
+  for (const Names& names : {finder.with_clock(), finder.ends_with_hhmm(with_hour) ? with_hour : Names()}) {
+    if (names.empty() || !in_targets(names)) continue;
+    choice.date = names;
     return;
   }
-  for (const Names& names : {finder.with_hour(), finder.with_year()})
+  for (const Names& names : {with_hour, finder.with_year()})
     if (!names.empty() && in_targets(names))
       fail("[columns] {}: {} are a date together, expected --date {}", table.format().name(), quoted_list(names),
            flag_list(names));
