@@ -12,6 +12,7 @@
 #include "npzoo/datasets/tables/calendar_codes.h"
 #include "npzoo/datasets/tables/clock_text.h"
 #include "npzoo/datasets/tables/date_codes.h"
+#include "npzoo/datasets/tables/degree_text.h"
 #include "npzoo/datasets/tables/flag_text.h"
 #include "npzoo/datasets/tables/month_names.h"
 #include "npzoo/datasets/tables/number_text.h"
@@ -170,9 +171,10 @@ double CellParser::required(std::string_view cell, std::size_t column, std::int6
   return number(at);
 }
 
-/// A number with a decimal comma, or with digits in groups of three; none if the decimal sign is in doubt or another
-/// than that of the table.
+/// A number with a decimal comma, with digits in groups of three, or of degrees; none if the decimal sign is in doubt
+/// or another than that of the table.
 std::optional<double> CellParser::decimal_number(std::string_view cell) {
+  if (const auto degrees = parse_degrees(cell)) return degrees;
   const DecimalEvidence shown = decimal_evidence(cell);
   const bool point = shown == DecimalEvidence::point, comma = shown == DecimalEvidence::comma;
   const bool point_groups = shown == DecimalEvidence::comma_or_groups,

@@ -119,13 +119,17 @@ void check_marks(Table& table, std::span<const std::string> values) {
 }
 
 std::string footer_hint(Table& table, std::size_t column) {
-  const std::int64_t row = table.rows() - 1;
-  if (row < 2 || table.summaries()[column].odd_row != row) return "";
+  constexpr std::int64_t kMost = 5;
+  const std::int64_t first = table.summaries()[column].odd_row, last = table.rows() - 1;
+  if (first < 2 || last - first >= kMost) return "";
   Cells cells;
-  table.format().split(table.text(row), table.line(row), cells);
-  const std::string_view cell = cells.text[column];
-  const bool word = !cell.empty() && is_letter(cell.front()) && cell.find_first_of("0123456789") == cell.npos;
-  return word ? fmt::format("; if it is no row of the table, delete line {}", table.line(row)) : "";
+  for (std::int64_t row = first; row <= last; ++row) {
+    table.format().split(table.text(row), table.line(row), cells);
+    const std::string_view cell = trim(cells.text[column]);
+    if (cell.empty() || !is_letter(cell.front()) || cell.find_first_of("0123456789") != cell.npos) return "";
+  }
+  return first == last ? fmt::format("; if it is no row of the table, delete line {}", table.line(first))
+                       : fmt::format("; if the table ends above, delete the lines from {} on", table.line(first));
 }
 
 namespace {

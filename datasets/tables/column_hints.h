@@ -19,7 +19,7 @@ bool names_time(const std::string& name);
 std::string wide_advice(std::span<const std::string> names);
 std::string wide_hint(std::span<const std::string> names);
 
-/// Says to delete the last row if it alone has a word in this column: a total.
+/// Says to delete the last rows, five at most, if they alone have words in this column: totals.
 std::string footer_hint(Table& table, std::size_t column);
 
 /// Whether a text may be a number or a date in a notation that is not read, such as 12 % or 13/06/2018.

@@ -18,10 +18,11 @@ namespace {
 
 constexpr std::size_t kLongestNumber = 400;
 
-/// The blanks and apostrophes between groups of digits become blanks, U+2212 becomes a minus. Leaves other texts alone.
+/// The blanks and apostrophes between groups of digits become blanks, U+2212 and a dash become a minus. Leaves other
+/// texts alone.
 std::string_view with_plain_signs(std::string_view text, std::array<char, kLongestNumber>& room) {
   constexpr std::array<std::string_view, 5> kGroups = {"'", "\xC2\xA0", "\xE2\x80\xAF", "\xE2\x80\x89", "\xE2\x80\x99"};
-  constexpr std::string_view kMinus = "\xE2\x88\x92";
+  constexpr std::array<std::string_view, 2> kMinus = {"\xE2\x88\x92", "\xE2\x80\x93"};
   const bool plain = std::ranges::none_of(text, [](char c) { return c == '\'' || (c & 0x80) != 0; });
   if (plain || text.size() > kLongestNumber) return text;
   std::size_t size = 0;
@@ -30,9 +31,9 @@ std::string_view with_plain_signs(std::string_view text, std::array<char, kLonge
     if (group != kGroups.end()) {
       room[size++] = ' ';
       text.remove_prefix(group->size());
-    } else if (text.starts_with(kMinus)) {
+    } else if (text.starts_with(kMinus[0]) || text.starts_with(kMinus[1])) {
       room[size++] = '-';
-      text.remove_prefix(kMinus.size());
+      text.remove_prefix(kMinus[0].size());
     } else {
       room[size++] = text.front();
       text.remove_prefix(1);
@@ -189,7 +190,41 @@ bool is_numbered_name(std::string_view cell) {
          is_small(second[1]);
 }
 
+namespace {
+
+/// The advice for a value with its uncertainty: 2.9±0.1, 2.9 +/- 0.1. Empty for any other text.
+std::string advice_on_uncertainty(std::string_view cell) {
+  for (const std::string_view sign : {"±", "+/-", "+-"}) {
+    const std::size_t at = cell.find(sign);
+    if (at == std::string_view::npos) continue;
+    const std::string_view value = trim(cell.substr(0, at)), error = trim(cell.substr(at + sign.size()));
+    if (decimal_evidence(value) != DecimalEvidence::no_number && decimal_evidence(error) != DecimalEvidence::no_number)
+      return fmt::format("write {} in place of {}, and {} into a column of its own", value, cell, error);
+  }
+  return "";
+}
+
+/// The advice for a result below or above a limit: <0.05, > 100. Empty for any other text.
+std::string advice_on_limit(std::string_view cell) {
+  constexpr auto kSigns = std::to_array<std::string_view>({"<", ">", "≤", "≥", "&lt;", "&gt;"});
+  const auto sign = std::ranges::find_if(kSigns, [&](std::string_view s) { return cell.starts_with(s); });
+  if (sign == kSigns.end() || decimal_evidence(trim(cell.substr(sign->size()))) == DecimalEvidence::no_number)
+    return "";
+  return fmt::format(
+      "{} is a limit and no value; leave it blank, or write a number in its place, such as half of a limit of "
+      "detection",
+      cell);
+}
+
+/// Years before the first one: 60 BC.
+bool is_before_christ(std::string_view unit) {
+  return unit == "BC" || unit == "BCE" || unit == "B.C." || unit == "v. Chr." || unit == "v.Chr.";
+}
+
+}  // namespace
+
 std::string advice_on_signs(std::string_view cell) {
+  if (std::string advice = advice_on_uncertainty(cell) + advice_on_limit(cell); !advice.empty()) return advice;
   constexpr std::string_view kDigits = "0123456789";
   constexpr auto kBefore =
       std::to_array<std::string_view>({"", "-", "+", "(", "$", "-$", "$-", "($", "€", "-€", "£", "-£"});
@@ -199,13 +234,14 @@ std::string advice_on_signs(std::string_view cell) {
                          behind = trim(cell.substr(last + 1));
   if (decimal_evidence(core) == DecimalEvidence::no_number || std::ranges::find(kBefore, before) == kBefore.end())
     return "";
-  const bool brackets = before.starts_with('('), minus_behind = behind == "-";
+  const bool brackets = before.starts_with('('), minus_behind = behind == "-", early = is_before_christ(behind);
   // A letter is a unit, but for the one of an exponent and a blank that does not break lines.
-  const bool unit = behind != "e" && behind != "E" && behind != "\xC2\xA0" && std::ranges::all_of(behind, [](char c) {
-                      return is_letter(c) || c == '%' || c == '/' || c == ' ' || c == '$';
-                    });
-  if (brackets ? behind != ")" : !unit && !minus_behind) return "";
-  const bool negative = brackets || minus_behind || before.find('-') != std::string_view::npos;
+  const bool exponent = (behind == "e" || behind == "E") && cell.substr(last + 1) == behind;
+  const bool unit = !exponent && behind != "\xC2\xA0" && std::ranges::all_of(behind, [](char c) {
+    return is_letter(c) || std::string_view("%/ $*#!^~").find(c) != std::string_view::npos;
+  });
+  if (brackets ? behind != ")" : !unit && !minus_behind && !early) return "";
+  const bool negative = brackets || minus_behind || early || before.find('-') != std::string_view::npos;
   // Without a blank K is no kelvin.
   const std::string full = cell.substr(last + 1) == behind ? full_number(core, behind) : "";
   const std::string number = (negative ? "-" : "") + (full.empty() ? std::string(core) : full);

@@ -66,6 +66,7 @@ Table Table::read(const std::filesystem::path& path, const Options& options) {
     Table table(reader.format());
     table.rules_ = options.cells;
     table.first_line_ = reader.first_line();
+    table.unit_lines_ = reader.unit_lines();
     while (reader.next()) {
       reader.cells();  // as many as there are columns
       if (reader.passed() > 0) table.passed_.push_back({reader.line() - reader.passed(), reader.passed()});

@@ -74,6 +74,8 @@ class Table {
     std::int64_t first, count;
   };
   const std::vector<PassedLines>& passed() const { return passed_; }
+  /// Returns how many lines of units stand between the names and the first row.
+  std::int64_t unit_lines() const { return unit_lines_; }
   /// Returns the decimal sign of the columns read so far.
   char decimal_sign() const { return decimal_sign_; }
 
@@ -126,7 +128,7 @@ class Table {
 
   TableFormat format_;
   CellRules rules_;
-  std::int64_t first_line_ = 0;
+  std::int64_t first_line_ = 0, unit_lines_ = 0;
   std::string text_;                      // of all rows, one behind the other
   std::vector<std::uint64_t> begins_{0};  // of each row in it, and its end
   std::vector<std::int64_t> breaks_;      // the row of each line break within quotes, the row before passed lines

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "npzoo/datasets/tables/flag_text.h"
 #include "npzoo/datasets/tables/table_start.h"
+#include "npzoo/datasets/tables/unit_lines.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/io/text.h"
 
@@ -19,6 +21,20 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::size_t kHead = std::size_t{1} << 16;
 constexpr std::size_t kPeeked = 5;  // rows that show what separates columns
 constexpr std::string_view kGeneralHint = "; use --skip-rows if", kNamesHint = "; if the names of the columns are";
+
+/// Whether a row has the names of the columns again, as behind each part of a file that was put together.
+bool repeats_names(const TableFormat& format, std::string_view row) {
+  const std::vector<std::string>& names = format.header();
+  const std::string_view first = names[0];
+  if (first.empty() || names.size() < 2 || !row.substr(row.starts_with('"') ? 1 : 0).starts_with(first)) return false;
+  Cells cells;
+  try {
+    format.split(row, 0, cells);
+  } catch (const Error&) {
+    return false;
+  }
+  return std::ranges::equal(cells.text, names);
+}
 
 }  // namespace
 
@@ -42,8 +58,9 @@ TableReader::TableReader(const std::filesystem::path& path, std::int64_t skip_ro
   find_line_ends();
   head_ = pending_.substr(0, kHead);
   if (const auto kind = kind_of_other_file(pending_))
-    fail("[{}] is {}, expected a table as text in UTF-8 (CSV), which gzip or xz may have compressed", bytes_.name(),
-         *kind);
+    fail("[{}] is {}, expected a table as text in UTF-8 (CSV), which gzip or xz may have compressed{}", bytes_.name(),
+         *kind,
+         *kind == "UTF-16" ? fmt::format(": iconv -f utf-16 -t utf-8 {} > NEW.csv", flag_value(bytes_.name())) : "");
   with_hint([this] { read_format(); });
 }
 
@@ -65,6 +82,8 @@ void TableReader::read_format() {
   }
   for (int units = toa5 ? 2 : 0; units > 0; --units) next_line();
   if (const auto row = peek(); row && has_rdb_formats(*row)) next_line();
+  unit_lines_ = static_cast<std::int64_t>(count_unit_lines(*format_, peek_rows(kPeeked)));
+  for (std::int64_t i = 0; i < unit_lines_; ++i) next_line();
   first_line_ = line_ + 1;
   if (format_->columns() > 1) blanks_ += format_->separator();  // spreadsheets write empty cells below a table
 }
@@ -247,7 +266,7 @@ bool TableReader::next_row() {
     if (line_end(0, false); pending_.empty()) return false;
     if (!has_comments_ || !pending_.starts_with('#')) {
       take_row();
-      if (!is_blank(text_)) break;
+      if (!is_blank(text_) && !repeats_names(*format_, text_)) break;
     } else {
       next_line();
     }

@@ -21,7 +21,7 @@ namespace npzoo {
 /// (see TableFormat), also with line breaks within quotes, unless it has numbers and dates alone and a comment has the
 /// names (see names_in_comments); every other row has a cell for each. Without any other separator, names and cells may
 /// stand between blanks; then rows may have a name in front, as R writes them, whose column is called row, or a date
-/// and a time of day as one cell. Lines of units in files of TOA5 and RDB are skipped. Line ends may be LF, CRLF,
+/// and a time of day as one cell. Lines of units below the names are skipped (see unit_lines.h). Line ends may be LF, CRLF,
 /// CRCRLF, or CR if the file has no LF; a byte order mark, and at the end blank lines and lines of empty cells are
 /// accepted. They are skipped between rows as well, unless the table has one column, and so are lines that begin with
 /// `#` if such lines precede the header. Anything else throws an Error that names the file, and the line where there is
@@ -43,6 +43,8 @@ class TableReader {
   std::int64_t line() const { return row_line_; }
   /// Returns the line in which the first row begins.
   std::int64_t first_line() const { return first_line_; }
+  /// Returns how many lines of units below the names were skipped.
+  std::int64_t unit_lines() const { return unit_lines_; }
   /// Returns how many blank lines and comments stand between that row and the one before.
   std::int64_t passed() const { return passed_; }
   /// Its cells, one for each column; throws Error if there are more or fewer.
@@ -80,7 +82,7 @@ class TableReader {
   std::string_view pending_;  // the part of buffer_ that is read and not yet given
   char end_ = '\n';           // the last character of lines
   std::int64_t line_ = 0;     // number of the line last returned, from 1
-  std::int64_t skipped_ = 0, first_line_ = 0;
+  std::int64_t skipped_ = 0, first_line_ = 0, unit_lines_ = 0;
   std::string head_;               // the first bytes of the file
   std::string blanks_ = " \t";     // of lines without a cell
   std::optional<char> separator_;  // named before the header

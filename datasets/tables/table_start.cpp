@@ -11,6 +11,7 @@
 #include "npzoo/datasets/tables/clock_text.h"
 #include "npzoo/datasets/tables/number_text.h"
 #include "npzoo/datasets/tables/text_parts.h"
+#include "npzoo/datasets/tables/unit_lines.h"
 #include "npzoo/engine/io/text.h"
 
 namespace npzoo {
@@ -161,15 +162,6 @@ bool are_a_scale(std::span<const double> numbers) {
   constexpr std::size_t kFewest = 4;
   return numbers.size() >= kFewest && (std::ranges::is_sorted(numbers, std::less_equal<>()) ||
                                        std::ranges::is_sorted(numbers, std::greater_equal<>()));
-}
-
-/// How many names are usually those of units: NOAA writes a line of them below the names.
-std::size_t count_units(std::span<const std::string_view> names) {
-  constexpr auto kUnits = std::to_array<std::string_view>(
-      {"yr", "mo", "dy", "hr", "mn",  "m",    "s",    "sec", "ft",  "mi",  "hPa", "mb", "degT", "degC", "K",
-       "mm", "cm", "km", "kg", "m/s", "km/h", "W/m2", "kPa", "nmi", "deg", "kt",  "V",  "%",    "°C"});
-  return static_cast<std::size_t>(std::ranges::count_if(
-      names, [&](std::string_view name) { return std::ranges::find(kUnits, name) != kUnits.end(); }));
 }
 
 /// Lines without their ends; the last one only if the text ends with it.
@@ -342,7 +334,8 @@ std::optional<CommentNames> names_in_comments(std::span<const std::string> comme
       const std::vector<std::string_view> names = split_line(comments[i], between);
       const std::unordered_set<std::string_view> different(names.begin(), names.end());
       if (names.size() != cells.size() || different.size() != names.size() || different.contains("")) continue;
-      const std::size_t units = count_units(names);
+      // NOAA writes a line of units below the names.
+      const auto units = static_cast<std::size_t>(std::ranges::count_if(names, is_unit));
       if (count_data(names) > 0 || (best && units >= fewest)) continue;
       std::string header;
       for (const std::string_view name : names) {

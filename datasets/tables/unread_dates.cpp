@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 
 #include "npzoo/datasets/tables/column_facts.h"
 #include "npzoo/datasets/tables/column_hints.h"
@@ -31,6 +32,26 @@ std::string complaint(Table& table, std::size_t column) {
   return "";
 }
 
+namespace {
+
+/// The remedy for an index such as 1990/91, 60 BC, SS 2005 or Week 1: its first year, or numbers of the rows. Empty for
+/// whole dates.
+std::string index_advice(const std::string& cell) {
+  constexpr std::size_t kYear = 4;
+  if (cell.size() > kYear && are_digits(cell.substr(0, kYear)) && (cell[kYear] == '/' || cell[kYear] == '-')) {
+    const std::string next = std::to_string(value_of_digits(cell.substr(0, kYear)) + 1),
+                      second = cell.substr(kYear + 1);
+    if (second == next || second == next.substr(2))
+      return fmt::format(": write {} for {}", cell.substr(0, kYear), cell);
+  }
+  if (cell.ends_with(" BC") || cell.ends_with(" BCE") || cell.ends_with(" v. Chr."))
+    return ": " + advice_on_signs(cell);
+  const bool date = std::ranges::count_if(cell, is_digit) > std::ptrdiff_t{kYear};
+  return date ? "" : ": if rows are in order, number them in a column of their own";
+}
+
+}  // namespace
+
 void check_no_other_dates(Table& table, const ColumnChoice& choice) {
   const std::vector<std::vector<ShownCell>> first = first_cells(table);
   for (const std::string& name : open_columns_of(table, choice, ColumnSummary::Kind::text)) {
@@ -47,9 +68,10 @@ void check_unread_dates(Table& table, const ColumnChoice& choice) {
     const std::size_t column = table.format().column(name);
     const bool digits = !first[column].empty() && std::ranges::any_of(first[column][0].text, is_digit);
     if (digits && part_named(name) != DatePart::none && table.summaries()[column].odd_row < 0)
-      fail("[{}:{}] column {} holds {}, a notation of dates that is not read, expected 2024-03-29 or 2024-03-29T13:00",
-           table.format().name(), table.line(first[column][0].row), table.format().title(column),
-           in_quotes(first[column][0].text));
+      fail(
+          "[{}:{}] column {} holds {}, a notation of dates that is not read, expected 2024-03-29 or 2024-03-29T13:00{}",
+          table.format().name(), table.line(first[column][0].row), table.format().title(column),
+          in_quotes(first[column][0].text), index_advice(first[column][0].text));
   }
 }
 
@@ -75,10 +97,12 @@ bool names_rows(std::string_view name) {
 /// Whether a text counts times: it begins with a digit, or with a word such as week.
 bool counts_time(std::string_view cell) {
   constexpr auto kWords = std::to_array<std::string_view>(
-      {"fy",       "y",     "year",  "jahr",     "season", "saison", "q",       "quarter", "quartal", "h",
-       "month",    "monat", "m",     "period",   "week",   "wk",     "woche",   "kw",      "w",       "day",
-       "tag",      "t",     "d",     "time",     "hour",   "step",   "epoch",   "age",     "round",   "runde",
-       "matchday", "game",  "spiel", "spieltag", "lap",    "run",    "session", "visit",   "wave"});
+      {"fy",       "y",      "year",  "jahr",     "season",   "saison", "q",       "quarter", "quartal",  "h",
+       "month",    "monat",  "m",     "period",   "week",     "wk",     "woche",   "kw",      "w",        "day",
+       "tag",      "t",      "d",     "time",     "hour",     "step",   "epoch",   "age",     "round",    "runde",
+       "matchday", "game",   "spiel", "spieltag", "lap",      "run",    "session", "visit",   "wave",     "spring",
+       "summer",   "autumn", "fall",  "winter",   "frühling", "sommer", "herbst",  "term",    "semester", "ss",
+       "ws",       "sose",   "wise",  "hy",       "half",     "hj"});
   return is_digit(cell.front()) || month_of(first_word(cell)) > 0 ||
          std::ranges::find(kWords, first_word(cell)) != kWords.end();
 }
@@ -131,9 +155,9 @@ void check_row_texts(Table& table, const ColumnChoice& choice, const std::string
   }
   const auto texts = find_row_texts(table, choice);
   if (!texts || !texts->may_be_times) return;
-  fail("[{}:{}] column {} holds {}, which cannot be read as a date or a number, expected such as 2024-03-29 or 17{}",
+  fail("[{}:{}] column {} holds {}, which cannot be read as a date or a number, expected such as 2024-03-29 or 17{}{}",
        table.format().name(), texts->line, table.format().title(table.format().column(texts->column)),
-       in_quotes(texts->first), instead);
+       in_quotes(texts->first), index_advice(texts->first), instead);
 }
 
 void check_no_codes(const Table& table, std::span<const std::string> inputs) {

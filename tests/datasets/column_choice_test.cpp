@@ -214,16 +214,20 @@ TEST_CASE("columns: an error names the cell in an unknown notation") {
                                                                                      {"290.5 K", "290.5"},
                                                                                      {"12 kg", "12"}})
     CHECK(refused("x,y\n1," + cell + "\n2,\n").ends_with(fmt::format("write {} in place of {}", number, cell)));
+  CHECK(refused("x,y\n1,2.9±0.1\n2,\n").ends_with("write 2.9 in place of 2.9±0.1, and 0.1 into a column of its own"));
+  CHECK(refused("x,y\n1,60 BC\n2,\n").ends_with("write -60 in place of 60 BC"));
+  CHECK(refused("x,y\n1,<0.05\n2,\n").find("<0.05 is a limit and no value; leave it blank, or write a number") !=
+        std::string::npos);
   const std::string nothing = refused("x,y\n1,2\n2,3\n");
   CHECK(refused("x,y\n1,12%\n2,\n") ==
         nothing + R"(; line 2: column "y" holds "12%", expected a number: write 12 in place of 12%)");
   CHECK(refused("x;y\n1;1.234,5\n2;\n") == "no error");
   CHECK(refused("x,y\n1,\"1,234\"\n2,\n") == "no error");  // its reader refuses it
   const char* unit =
-      R"([columns] t.csv: line 2 has "°C" in column "y", unlike those below: if it is a row of units, remove it; )"
+      R"([columns] t.csv: line 2 has "warm" in column "y", unlike those below: if it is a row of units, remove it; )"
       "if it has the names of the columns, use --skip-rows 1";
-  CHECK(refused("x,y\n,°C\n1,2\n2,\n3,4\n") == unit);
-  CHECK(refused("x,y\n,°C\n1,2\n2,\n3,4\n", {.values = {"y"}}) == unit);
+  CHECK(refused("x,y\n,warm\n1,2\n2,\n3,4\n") == unit);
+  CHECK(refused("x,y\n,warm\n1,2\n2,\n3,4\n", {.values = {"y"}}) == unit);
   CHECK(chosen("x,y,note\n1,,start\n2,5,1\n3,4,2\n4,5,3\n") == "x > y");  // a row of data
 }
 
@@ -233,6 +237,11 @@ TEST_CASE("columns: dates in a notation that is not read have a remedy") {
           R"([t.csv:2] column "date" holds ")" + cell +
               R"(", a notation of dates that is not read, expected )"
               "2024-03-29 or 2024-03-29T13:00");
+  CHECK(refused("year,y\n60 BC,1\n50 BC,\n40 BC,4\n").ends_with(": write -60 in place of 60 BC"));
+  CHECK(refused("week,y\nWeek 1,1\nWeek 1,\nWeek 2,4\n")
+            .ends_with(": if rows are in order, number them in a column of "
+                       "their own"));
+  CHECK(refused("year,y\n1999/00,1\n2000/01,\n2001/02,4\n").ends_with(": write 1999 for 1999/00"));
 }
 
 TEST_CASE("columns: whole columns of YYYYMMDD are dates") {

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "npzoo/datasets/tables/column_choice.h"
+#include "npzoo/datasets/tables/date_columns.h"
 #include "npzoo/datasets/tables/date_notations.h"
 #include "npzoo/datasets/tables/table.h"
 #include "tests/datasets/table_fixtures.h"
@@ -238,7 +239,7 @@ TEST_CASE("tables: an unordered number takes the place of no index that cannot b
   }
   CHECK(refusal([&] { chosen("fiscal,y\nFY1998,1\nFY1999,\nFY2000,4\n"); }) ==
         R"([t.csv:2] column "fiscal" holds "FY1998", which cannot be read as a date or a number, expected such as )"
-        "2024-03-29 or 17");
+        "2024-03-29 or 17: if rows are in order, number them in a column of their own");
   CHECK(chosen(by("town", {"Bonn", "Kiel", "Ulm", "Hof"})) == "points > goals");
   CHECK(chosen(by("sample", {"S1", "S2", "S3", "S4"})) == "points > goals");
   CHECK(chosen("w,x,y\nWeek 1,1,2\nWeek 2,2,\nWeek 3,3,4\n") == "x > y");
@@ -256,4 +257,17 @@ TEST_CASE("tables: texts such as 4:35 that go up and down leave their place to a
   CHECK(chosen(pace) == "km > hr");
   CHECK(chosen("n,time,y\n1,04:00,1\n2,05:00,\n3,06:00,4\n4,07:00,5\n5,08:00,5\n6,04:00,5\n") == "time > y");
   CHECK(chosen("km,pace,hr\n1,4:36,141\n5,5:07,145\n3,4:30,146\n4,5:06,\n5,4:10,150\n6,4:50,149\n") == "pace > hr");
+}
+
+TEST_CASE("tables: 0015 beside a date is a time of day by its name") {
+  const auto date_of = [](const std::string& header) {
+    MessyTable file("t.csv",
+                    header + ",y\n2024-01-01,0015,1\n2024-01-01,0030,\n2024-01-01,2345,4\n2024-01-02,0015,3\n");
+    ColumnChoice choice;
+    find_date_columns(*file, nullptr, choice);
+    return choice.date;
+  };
+  CHECK(date_of("day,time_utc") == std::vector<std::string>{"day", "time_utc"});
+  CHECK(date_of("day,HHMM") == std::vector<std::string>{"day", "HHMM"});
+  CHECK(date_of("day,house").empty());
 }

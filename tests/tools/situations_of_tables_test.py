@@ -174,7 +174,9 @@ def lines_and_words_that_are_no_data():  # 31
     rows = "2020-01-01;1\n2020-01-02;\n2020-01-03;3\n2020-01-04;4\n"
     plain = predict("date;y\n" + rows).figures()
     expect(predict("sep=;\ndate;y\n" + rows).figures() == plain, "sep=;")
-    refused_table("date;y\n;degC\n" + rows, 'line 2 has "degC" in column "y"', "if it is a row of units, remove it")
+    units = predict("date;y\n;degC\n" + rows)
+    expect(units.figures() == plain and units.says(":2] 1 line of units below the names skipped"), units.notes)
+    refused_table("date;y\n;warm\n" + rows, 'line 2 has "warm" in column "y"', "if it is a row of units, remove it")
     for word in ("#N/A", "?", "None", "NA", "null", "-"):
         expect(predict("date;y\n" + rows.replace("02;", f"02;{word}")).figures() == plain, word)
     refused_table("date;y\n" + rows.replace("3\n", "missing\n"), 'line 4 has "missing" in column "y"')

@@ -237,7 +237,8 @@ def refused():
     yield "\ufeff", "[{}] is empty, expected a line of column names", ()
     yield "# a\n#b\n", "[{}] is empty after its comments, expected a line of column names", ()
     for content, what in MAGIC:
-        yield content, f"[{{}}] is {what}, expected a table as text in UTF-8 (CSV), which gzip or xz may have compressed", ()
+        remedy = ": iconv -f utf-16 -t utf-8 {} > NEW.csv" if what == "UTF-16" else ""
+        yield content, f"[{{}}] is {what}, expected a table as text in UTF-8 (CSV), which gzip or xz may have compressed{remedy}", ()
     yield GOOD.decode().encode("utf-16-le"), "[{}:1] holds a byte of value 0, expected a table as text in UTF-8 (CSV)", ()
     yield b"day,rate\n1,2\n2,\0\n", "[{}:3] holds a byte of value 0, expected a table as text in UTF-8 (CSV)", ()
     gz, xz = gzip.compress(GOOD, mtime=0), lzma.compress(GOOD)
@@ -336,11 +337,11 @@ def refused():
     yield "day,rate\n1,\n2,\n", '[columns] {} has no value in "rate", expected some rows with one', ()
     yield "day,rate\n1,\n2,\n", '[predict] {} has no value in "rate", expected some rows with one', NAMED
     yield "sep=|\nday|rate\n1|2\n", '[{}:1] names the separator "|", expected ",", ";" or a tab', ()
-    unit = 'line 2 has "°C" in column "rate", unlike those below: if it is a row of units, remove it; '
+    unit = 'line 2 has "warm" in column "rate", unlike those below: if it is a row of units, remove it; '
     unit += "if it has the names of the columns, use --skip-rows 1"
-    yield "day,rate\n,°C\n1,2\n2,\n3,4\n", f"[columns] {{}}: {unit}", ()
-    yield "day,rate\nd,°C\n1,2\n2,\n3,4\n4,5\n", f"[columns] {{}}: {unit.replace('°C', 'd').replace('rate', 'day')}", ()
-    yield "day,rate\n,°C\n1,2\n2,\n3,4\n", f"[columns] {{}}: {unit}", NAMED
+    yield "day,rate\n,warm\n1,2\n2,\n3,4\n", f"[columns] {{}}: {unit}", ()
+    yield "day,rate\nd,warm\n1,2\n2,\n3,4\n4,5\n", f"[columns] {{}}: {unit.replace('warm', 'd').replace('rate', 'day')}", ()
+    yield "day,rate\n,warm\n1,2\n2,\n3,4\n", f"[columns] {{}}: {unit}", NAMED
     yield ("day,rate\n1,a\n2,\n",
            '[columns] {} has no column of numbers besides the inputs "day", expected --inputs and --values to name them', ())
     yield ("rate\n1\nNA\n", "[columns] {} has no column for an input, expected one of times, or of numbers such as 1, 2, 3 and so on "

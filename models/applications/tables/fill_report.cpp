@@ -90,11 +90,16 @@ void FillReport::warn_of_far_points(std::vector<Warning>& all) const {
 }
 
 void FillReport::warn_of_inputs(std::vector<Warning>& all) const {
+  constexpr std::int64_t kQuarters = 4, kOfClocks = 4;  // times of an hour; one row in so many at most
+  const bool clocks = repeated.most == 2 && (repeated.places <= kQuarters || kOfClocks * repeated.rows <= context_rows);
   if (repeated_time)
-    all.push_back({"repeated times",
-                   fmt::format("{} of day with more than one observed row, such as {}: if clocks were put back there, "
-                               "write times with a zone (+02:00)",
-                               counted(repeated.places, "time"), *repeated_time)});
+    all.push_back(
+        {"repeated times",
+         fmt::format("{} of day with more than one observed row, such as {}: if {}", counted(repeated.places, "time"),
+                     *repeated_time,
+                     clocks ? "clocks were put back there, write times with a zone (+02:00)"
+                            : "rows of a time follow each other, write the seconds of times, too; if they are "
+                              "series of their own, use --group with the column that names them")});
   if (!around_the_world.empty())
     all.push_back({"longitudes", around_the_world + ": use --lonlat if places meet there"});
 }

@@ -186,12 +186,16 @@ void put_longitude_first(ColumnChoice& columns) {
 
 /// Names lines of the table that are no rows.
 void warn_of_passed_lines(const Table& table, FillResult& result) {
+  if (const std::int64_t units = table.unit_lines(); units > 0)
+    result.warnings.push_back(
+        {"skipped lines", fmt::format("[{}:{}] {} of units below the names skipped", table.format().name(),
+                                      table.line(0) - units, units == 1 ? "1 line" : fmt::format("{} lines", units))});
   if (table.passed().empty()) return;
   std::int64_t lines = 0;
   for (const Table::PassedLines& passed : table.passed()) lines += passed.count;
   result.warnings.push_back(
       {"skipped lines",
-       fmt::format("[{}:{}] {} between rows skipped: blank lines and comments", table.format().name(),
+       fmt::format("[{}:{}] {} between rows skipped: blank lines, comments and repeated names", table.format().name(),
                    table.passed()[0].first, lines == 1 ? "1 line" : fmt::format("{} lines", lines))});
 }
 
