@@ -86,33 +86,6 @@ void check_clock(const Table& table, const ColumnChoice& choice, const RowKeys& 
   }
 }
 
-/// For messages: the first column that would be one of numbers or dates, but for a cell or its notation.
-std::string odd_cell(Table& table, const ColumnChoice& choice) {
-  constexpr std::int64_t kFewestRows = 3;  // of which a word at the top may be a mark
-  const std::vector<std::vector<ShownCell>> first = first_cells(table);
-  for (const std::string& name : open_columns_of(table, choice, Kind::text)) {
-    const std::size_t column = table.format().column(name);
-    const std::int64_t row = table.summaries()[column].odd_row;
-    if (row < 0) {
-      if (const std::string hint = missing_hint(table, column); !hint.empty() && table.rows() >= kFewestRows)
-        return fmt::format("; column {} begins with {} above numbers{}", in_quotes(name),
-                           in_quotes(first[column][0].text), hint);
-      continue;
-    }
-    Cells cells;
-    table.format().split(table.text(row), table.line(row), cells);
-    const std::string advice = advice_on_signs(cells.text[column]);
-    return fmt::format("; line {} has {} in column {}, unlike those before{}", table.line(row),
-                       in_quotes(cells.text[column]), in_quotes(name),
-                       advice.empty() ? missing_hint(table, column) + footer_hint(table, column) : "; " + advice);
-  }
-  for (const std::string& name : open_columns_of(table, choice, Kind::text)) {
-    const std::size_t column = table.format().column(name);
-    if (!first[column].empty() && is_nearly_data(first[column][0].text)) return "; " + complaint(table, column);
-  }
-  return "";
-}
-
 /// Throws Error for a table that has no column for an input at all.
 [[noreturn]] void fail_without_input(Table& table, const ColumnChoice& choice) {
   const std::string odd = odd_cell(table, choice);
@@ -198,7 +171,8 @@ ColumnChoice with_values(Table& table, const ColumnChoice& wishes) {
       fail(
           "[columns] {} has no column of numbers with some missing, expected rows to fill and --values, or "
           "--targets{}{}",
-          file, odd, far_number_hint(table, open_columns_of(table, wishes, Kind::number)));
+          file, odd.empty() ? other_gaps(table, wishes) : odd,
+          far_number_hint(table, open_columns_of(table, wishes, Kind::number)));
   } else {
     const std::vector<ColumnSummary>& summaries = table.summaries();
     const bool any = std::ranges::any_of(

@@ -13,6 +13,7 @@
 #include "npzoo/datasets/tables/number_text.h"
 #include "npzoo/datasets/tables/outliers.h"
 #include "npzoo/datasets/tables/text_parts.h"
+#include "npzoo/datasets/tables/unread_dates.h"
 #include "npzoo/engine/error.h"
 #include "npzoo/engine/io/text.h"
 
@@ -203,6 +204,47 @@ void check_units(const Table& table) {
     fail("{}: if it is a line between names and rows, remove it", begin);
   fail("{}: if it is a row of units, remove it; if it has the names of the columns, use --skip-rows {}", begin,
        table.line(0) - 1);
+}
+
+std::string odd_cell(Table& table, const ColumnChoice& choice) {
+  constexpr std::int64_t kFewestRows = 3;  // of which a word at the top may be a mark
+  const std::vector<std::vector<ShownCell>> first = first_cells(table);
+  for (const std::string& name : open_columns_of(table, choice, Kind::text)) {
+    const std::size_t column = table.format().column(name);
+    const std::int64_t row = table.summaries()[column].odd_row;
+    if (row < 0) {
+      if (const std::string hint = missing_hint(table, column); !hint.empty() && table.rows() >= kFewestRows)
+        return fmt::format("; column {} begins with {} above numbers{}", in_quotes(name),
+                           in_quotes(first[column][0].text), hint);
+      continue;
+    }
+    Cells cells;
+    table.format().split(table.text(row), table.line(row), cells);
+    const std::string advice = advice_on_signs(cells.text[column]);
+    return fmt::format("; line {} has {} in column {}, unlike those before{}", table.line(row),
+                       in_quotes(cells.text[column]), in_quotes(name),
+                       advice.empty() ? missing_hint(table, column) + footer_hint(table, column) : "; " + advice);
+  }
+  for (const std::string& name : open_columns_of(table, choice, Kind::text)) {
+    const std::size_t column = table.format().column(name);
+    if (!first[column].empty() && is_nearly_data(first[column][0].text)) return "; " + complaint(table, column);
+  }
+  return "";
+}
+
+std::string other_gaps(Table& table, const ColumnChoice& choice) {
+  const std::vector<std::vector<ShownCell>> first = first_cells(table);
+  for (const std::string& name : open_columns(facts_of(table), choice, [](const ColumnFacts& c) {
+         return c.missing > 0 && (c.kind == Kind::time || c.kind == Kind::text);
+       })) {
+    const std::size_t column = table.format().column(name);
+    if (first[column].empty()) continue;
+    const bool times = table.summaries()[column].kind == Kind::time;
+    return fmt::format("; column {} has gaps and holds {} such as {}, expected numbers{}", in_quotes(name),
+                       times ? "times" : "words", in_quotes(first[column][0].text),
+                       times ? ", such as seconds" : ", such as 0 and 1 for two words");
+  }
+  return "";
 }
 
 }  // namespace npzoo

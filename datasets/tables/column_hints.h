@@ -3,6 +3,7 @@
 #include <span>
 #include <string>
 
+#include "npzoo/datasets/tables/column_rules.h"
 #include "npzoo/datasets/tables/table.h"
 
 namespace npzoo {
@@ -29,5 +30,10 @@ bool is_nearly_data(const std::string& text);
 void check_units(const Table& table);
 /// Throws Error with that hint if a column of values has texts among its numbers.
 void check_marks(Table& table, std::span<const std::string> values);
+
+/// Names the first column that would be one of numbers or dates, but for a cell or its notation.
+std::string odd_cell(Table& table, const ColumnChoice& choice);
+/// Names the first column with gaps that holds times or words in the place of numbers.
+std::string other_gaps(Table& table, const ColumnChoice& choice);
 
 }  // namespace npzoo

@@ -59,7 +59,8 @@ void ColumnScan::add(std::string_view cell) {
   if (day_first_ || month_first_) {
     day_first_ = day_first_ && is_date(cell, DateOrder::dmy);
     month_first_ = month_first_ && is_date(cell, DateOrder::mdy);
-    points_ = points_ && cell.find_first_of("/-") == std::string_view::npos;
+    // Behind the first word - stands between the dates of an interval.
+    points_ = points_ && cell.substr(0, cell.find(' ')).find_first_of("/-") == std::string_view::npos;
   }
   if (dates_) {
     const auto found = parse_number_date(cell);

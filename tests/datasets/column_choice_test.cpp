@@ -150,8 +150,12 @@ TEST_CASE("columns: where there is nothing to fill or nothing to go by") {
   CHECK(refused("x,y\n1,2\n2,3\n") ==
         "[columns] t.csv has no column of numbers with some missing, expected rows to fill and --values, or --targets");
   CHECK(refused("x,y\n1,\n2,\n") == R"([columns] t.csv has no value in "y", expected some rows with one)");
-  for (const char* none : {"x,y\n", "x,note\n1,\n2,a\n"})  // no row, text
-    CHECK(refused(none) == refused("x,y\n1,2\n2,3\n"));
+  const std::string complete = refused("x,y\n1,2\n2,3\n");
+  CHECK(refused("x,y\n") == complete);
+  CHECK(refused("x,note\n1,\n2,a\n") == complete + R"(; column "note" has gaps and holds words such as "a", expected )"
+                                                   "numbers, such as 0 and 1 for two words");
+  CHECK(refused("x,lap\n1,00:20:01\n2,\n3,00:20:03\n") ==
+        complete + R"(; column "lap" has gaps and holds times such as "00:20:01", expected numbers, such as seconds)");
   CHECK(refused("x,y\n1,2\n2,3\n", {.values = {"y"}}) ==
         R"([columns] t.csv misses no value of "y", expected rows to fill, or --targets)");
   CHECK(refused("x,y,z\n1,2,3\n2,3,4\n", {.values = {"y", "z"}}) ==
@@ -242,6 +246,12 @@ TEST_CASE("columns: dates in a notation that is not read have a remedy") {
             .ends_with(": if rows are in order, number them in a column of "
                        "their own"));
   CHECK(refused("year,y\n1999/00,1\n2000/01,\n2001/02,4\n").ends_with(": write 1999 for 1999/00"));
+}
+
+TEST_CASE("columns: intervals of dates with points have the day first") {
+  CHECK(chosen("t,y\n01.03.2023 00:00 - 01.03.2023 01:00,1\n01.03.2023 01:00 - 01.03.2023 02:00,\n") == "t > y");
+  CHECK(refused("t,y\n01/03/2023 00:00 - 01/03/2023 01:00,1\n01/03/2023 01:00 - 01/03/2023 02:00,\n").find("--dates") !=
+        std::string::npos);
 }
 
 TEST_CASE("columns: whole columns of YYYYMMDD are dates") {

@@ -251,8 +251,7 @@ TEST_CASE("layouts of loggers") {
        [](const At& at) { return fmt::format("{},{},{}", at.iso(at.whole_day()), at.hour() + 1, at.y); }, kHour,
        "--date Date,Hour"},
       {"hhmm without zeros", "Datum,Zeit,Temp\n",
-       [](const At& at) { return fmt::format("{},{},{}", at.iso(at.whole_day()), 100 * at.hour(), at.y); }, kHour,
-       "--date Datum,Zeit"},
+       [](const At& at) { return fmt::format("{},{},{}", at.iso(at.whole_day()), 100 * at.hour(), at.y); }, kHour},
       {"CR CR LF", "date,t\r\r\n", [](const At& at) { return fmt::format("{},{}\r\r", at.iso(at.row), at.y); }}};
   for (const Layout& layout : layouts) check_layout(layout);
 }
@@ -307,7 +306,7 @@ TEST_CASE("layouts of exchanges and markets") {
   const std::vector<Layout> layouts = {
       {"Stooq", "<TICKER>,<DATE>,<TIME>,<CLOSE>\n",
        [](const At& at) { return fmt::format("X,{},{:02}0000,{}", at.compact(at.whole_day()), at.hour(), at.y); },
-       kHour, "--date <DATE>,<TIME>"},
+       kHour},
       {"Yahoo", "Date,Open,Volume\n", [](const At& at) { return fmt::format("{},{},100", at.iso(at.row), at.y); }, 1,
        "", "null"},
       {"Investing", "\"Date\",\"Price\",\"Vol.\"\n",
