@@ -101,7 +101,8 @@ CellParser::CellParser(const TableFormat& format, const CellRules& rules)
                        : format.separator() == ',' ? '.'
                                                    : '\0',
                .certain = rules.decimal != '\0'},
-      forms_(format.columns()) {
+      forms_(format.columns()),
+      has_unit_(format.columns()) {
   for (const std::string& text : rules.missing) {
     double value = 0;
     if (parse(text, value).ptr == text.data() + text.size() && std::isfinite(value)) missing_numbers_.push_back(value);
@@ -198,8 +199,11 @@ ColumnForm::Kind CellParser::kind_of(std::string_view cell) {
   return decimal_number(cell) || is_doubtful(cell) ? ColumnForm::Kind::number : ColumnForm::Kind::unknown;
 }
 
-double CellParser::number(const Place& at) {
+double CellParser::number(const Place& given) {
+  Place at = given;
   ColumnForm& form = forms_[at.column];
+  const bool has_unit = has_unit_[at.column] && form.kind != ColumnForm::Kind::time;
+  if (const auto found = has_unit ? number_with_unit(at.cell) : std::nullopt) at.cell = found->number;
   if (form.kind == ColumnForm::Kind::time && form.clock) {
     const auto found = parse_elapsed(at.cell);
     if (!found) refuse(at, "a time of day, like the others of the column");

@@ -66,6 +66,8 @@ class CellParser {
 
   const ColumnForm& form(std::size_t column) const { return forms_[column]; }
   const std::vector<ColumnForm>& forms() const { return forms_; }
+  /// Reads the cells of a column without their unit (see number_with_unit).
+  void leave_out_unit(std::size_t column) { has_unit_[column] = true; }
   /// Goes on with what another table, or another column of it, has.
   void set_form(std::size_t column, const ColumnForm& form) { forms_[column] = form; }
   char decimal_sign() const { return decimal_.sign == '\0' ? '.' : decimal_.sign; }
@@ -89,7 +91,7 @@ class CellParser {
   bool plain_number(std::string_view cell, double& value);
   std::optional<double> decimal_number(std::string_view cell);
   bool is_doubtful(std::string_view cell) const;
-  double number(const Place& at);
+  double number(const Place& given);
   [[noreturn]] void refuse_number(const Place& at) const;
   std::optional<DateTime> date(std::string_view cell, DateOrder order) const;
   double time(const DateTime& found, const Place& at);
@@ -100,6 +102,7 @@ class CellParser {
   std::vector<double> missing_numbers_;
   Decimal decimal_;
   std::vector<ColumnForm> forms_;
+  std::vector<bool> has_unit_;  // of each column
 };
 
 }  // namespace npzoo

@@ -114,7 +114,7 @@ Names choose_inputs(Table& table, const ColumnChoice& choice, std::optional<std:
     fail(
         "[columns] {} has no column of dates, nor of numbers without a gap, for an input, expected --inputs to name "
         "it{}{}",
-        file, odd, wide_hint(table.header()));
+        file, odd.empty() ? input_hint(table, choice) : odd, wide_hint(table.header()));
   }
   if (found.doubt == Doubt::none && !found.dates) check_no_codes(table, found.names);
   if (found.doubt == Doubt::none && !found.dates && !dim_x && found.names.size() == 1)

@@ -227,7 +227,12 @@ std::string odd_cell(Table& table, const ColumnChoice& choice) {
   }
   for (const std::string& name : open_columns_of(table, choice, Kind::text)) {
     const std::size_t column = table.format().column(name);
-    if (!first[column].empty() && is_nearly_data(first[column][0].text)) return "; " + complaint(table, column);
+    if (first[column].empty() || !is_nearly_data(first[column][0].text)) continue;
+    const std::string text = complaint(table, column);
+    if (text.empty() && table.summaries()[column].missing == 0) continue;  // names of stations
+    return text.empty() ? fmt::format("; column {} holds texts such as {}, expected numbers", in_quotes(name),
+                                      in_quotes(first[column][0].text))
+                        : "; " + text;
   }
   return "";
 }
@@ -243,6 +248,21 @@ std::string other_gaps(Table& table, const ColumnChoice& choice) {
     return fmt::format("; column {} has gaps and holds {} such as {}, expected numbers{}", in_quotes(name),
                        times ? "times" : "words", in_quotes(first[column][0].text),
                        times ? ", such as seconds" : ", such as 0 and 1 for two words");
+  }
+  return "";
+}
+
+std::string input_hint(Table& table, const ColumnChoice& choice) {
+  const std::vector<ColumnSummary>& summaries = table.summaries();
+  for (std::size_t c = 0; c < summaries.size(); ++c)
+    if (table.header()[c].empty() && summaries[c].kind == Kind::number && summaries[c].missing == 0)
+      return fmt::format("; column {} has no name: name it to use it as the input", c + 1);
+  const std::vector<std::vector<ShownCell>> first = first_cells(table);
+  for (const std::string& name : open_columns_of(table, choice, Kind::text)) {
+    const std::size_t column = table.format().column(name);
+    if (first[column].empty() || summaries[column].missing > 0) continue;
+    return fmt::format("; column {} holds words such as {}: if rows are in order, number them in a column of their own",
+                       in_quotes(name), in_quotes(first[column][0].text));
   }
   return "";
 }

@@ -33,6 +33,8 @@ void check_marks(Table& table, std::span<const std::string> values);
 
 /// Names the first column that would be one of numbers or dates, but for a cell or its notation.
 std::string odd_cell(Table& table, const ColumnChoice& choice);
+/// Says how a column without a name, or one of words, can be the input.
+std::string input_hint(Table& table, const ColumnChoice& choice);
 /// Names the first column with gaps that holds times or words in the place of numbers.
 std::string other_gaps(Table& table, const ColumnChoice& choice);
 

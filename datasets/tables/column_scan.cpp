@@ -56,6 +56,15 @@ void ColumnScan::MonthDays::add(std::string_view cell) {
 
 void ColumnScan::add(std::string_view cell) {
   numbers_.add(cell);
+  if (units_) {
+    const auto found = number_with_unit(cell);
+    units_ = found && (cells_ == 0 || (found->before == before_ && found->behind == unit_));
+    if (units_ && cells_ == 0) {
+      before_ = found->before;
+      unit_ = found->behind;
+    }
+    if (units_) with_unit_.add(found->number);
+  }
   if (day_first_ || month_first_) {
     day_first_ = day_first_ && is_date(cell, DateOrder::dmy);
     month_first_ = month_first_ && is_date(cell, DateOrder::mdy);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "npzoo/datasets/tables/calendar_codes.h"
@@ -19,7 +20,11 @@ class ColumnScan {
 
   /// The cells that are not missing.
   std::int64_t cells() const { return cells_; }
-  const DecimalVote& numbers() const { return numbers_; }
+  /// The numbers of the cells, without their unit.
+  const DecimalVote& numbers() const { return has_unit() ? with_unit_ : numbers_; }
+  /// Whether all cells are numbers with one unit (see number_with_unit), three or more: "$" or "mm".
+  bool has_unit() const { return units_ && cells_ >= kFewestUnits; }
+  const std::string& unit() const { return unit_.empty() ? before_ : unit_; }
   /// The only order of day and month that all dates of the column may have; of two the day first, if all have points.
   DateOrder order() const;
   /// The shape of the numbers (see NumberDate and CalendarCode) if all cells are dates of digits alone; 0 otherwise.
@@ -55,6 +60,10 @@ class ColumnScan {
   DateOrder short_order() const;
 
   std::int64_t cells_ = 0;
+  static constexpr std::int64_t kFewestUnits = 3;
+  bool units_ = true;
+  std::string before_, unit_;  // what stands before and behind the numbers
+  DecimalVote with_unit_;
   Sequence short_days_, short_years_, times_;  // 01.11.23 with the day first, with the year first, as a time
   DecimalVote numbers_;
   bool day_first_ = true, month_first_ = true, points_ = true, dates_ = true, clocks_ = true;

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "npzoo/datasets/tables/text_parts.h"
+#include "npzoo/datasets/tables/unit_lines.h"
 #include "npzoo/engine/io/parse_number.h"
 #include "npzoo/engine/io/text.h"
 
@@ -175,6 +176,42 @@ std::string full_number(std::string_view core, std::string_view unit) {
 }
 
 }  // namespace
+
+namespace {
+
+bool is_time_zone(std::string_view text) {
+  constexpr auto kZones = std::to_array<std::string_view>({"UTC", "GMT", "UT", "CET", "CEST", "MEZ", "LT", "local"});
+  return std::ranges::find(kZones, text) != kZones.end();
+}
+
+}  // namespace
+
+std::optional<NumberWithUnit> number_with_unit(std::string_view cell) {
+  constexpr auto kMoney = std::to_array<std::string_view>({"$", "€", "£"});
+  constexpr std::string_view kDigits = "0123456789";
+  const std::size_t last = cell.find_last_of(kDigits);
+  if (cell.empty() || last == std::string_view::npos || (is_digit(cell.front()) && is_digit(cell.back()))) return {};
+  NumberWithUnit found{.behind = trim(cell.substr(last + 1))};
+  std::string_view number = cell.substr(0, last + 1);
+  const auto sign = std::ranges::find_if(kMoney, [&](std::string_view money) { return number.starts_with(money); });
+  if (sign != kMoney.end()) {
+    found.before = *sign;
+    number = trim(number.substr(sign->size()));
+  }
+  found.number = number;
+  const bool unit = found.behind.empty() ? !found.before.empty() : is_unit(found.behind);
+  if (!unit || decimal_evidence(number) == DecimalEvidence::no_number) return {};
+  const bool zone = found.behind.size() > 1 && is_time_zone(found.behind);
+  const bool close = cell.substr(last + 1) == found.behind;
+  const bool thousands = close && !full_number(number, found.behind).empty();
+  // 3A and 4B are names of things.
+  const bool name = close && found.behind.size() == 1 && is_letter(found.behind[0]) &&
+                    std::string_view("mshg").find(found.behind[0]) == std::string_view::npos;
+  // 12- is negative.
+  const bool mark =
+      !found.behind.empty() && (found.behind == "–" || found.behind.find_first_not_of("-_#") == cell.npos);
+  return zone || thousands || name || mark ? std::nullopt : std::optional(found);
+}
 
 bool is_numbered_name(std::string_view cell) {
   const auto take_word = [&cell] {

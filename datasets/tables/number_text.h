@@ -45,6 +45,13 @@ class DecimalVote {
   double largest_whole_ = 0, largest_decimal_ = 0;
 };
 
+/// A number with a unit behind it or a sign of money around it: 12 %, 3.5 mm, $12.
+struct NumberWithUnit {
+  std::string_view number, before, behind;  // without blanks between them
+};
+/// Splits such a text. None for plain numbers, thousands such as 12k, and any other text.
+std::optional<NumberWithUnit> number_with_unit(std::string_view cell);
+
 /// Advice for a number with signs around it that are not read: "write 12 in place of 12 %", also for "$12", "(12)" and
 /// "12-", which are -12, and for units; 43.40M is 43400000. Empty for any other text.
 std::string advice_on_signs(std::string_view cell);

@@ -187,8 +187,9 @@ const std::vector<ColumnSummary>& Table::summaries() {
     poll_row(row);
     format_.split(text(row), 0, cells);
     for (std::size_t c = 0; c < all.size(); ++c) {
-      const std::string_view cell = trim(cells.text[c]);
+      std::string_view cell = trim(cells.text[c]);
       if (all[c].kind == Kind::text || parser.is_missing(cell)) continue;
+      if (const auto found = scans()[c].has_unit() ? number_with_unit(cell) : std::nullopt) cell = found->number;
       parser.set_decimal(decimals[c]);
       const ColumnForm::Kind kind = parser.kind_of(cell);
       decimals[c] = parser.decimal();
@@ -217,6 +218,7 @@ std::vector<NumberColumn> Table::numbers(std::span<const std::size_t> columns, s
   for (const std::size_t column : required) whole[column] = true;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if (i < forms.size()) parser.set_form(columns[i], forms[i]);
+    if (scans()[columns[i]].has_unit()) parser.leave_out_unit(columns[i]);
     all[i].values.reserve(static_cast<std::size_t>(rows()));
   }
   Cells cells;

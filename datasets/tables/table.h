@@ -81,6 +81,8 @@ class Table {
 
   /// Summarises every column. The first call looks at all cells.
   const std::vector<ColumnSummary>& summaries();
+  /// The unit that all numbers of a column have in their cells, such as % or $; empty: none.
+  std::string unit(std::size_t column) const { return scans()[column].has_unit() ? scans()[column].unit() : ""; }
   /// Takes a column for one of texts, also if all of them are numbers, such as the numbers of houses.
   void take_as_text(std::size_t column);
   /// Returns columns as numbers, in one pass. `forms`, one for each, may fix their kind, such as that of another table;

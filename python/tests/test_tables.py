@@ -232,6 +232,7 @@ def test_doubts_are_warnings():
     ({"x": [0.0, 1], "y": [1.0, 2]}, {}, "no value of \"x\" and \"y\" is missing, expected gaps to fill: for forecasts use npzoo.forecast"),
     ({"x": [], "y": []}, {}, "the table has no rows"),
     ({"x": [0.0, 1], "y": ["low", "high"]}, {"inputs": "x"}, "has no column of numbers with some missing, expected rows to fill and values, or targets"),
+    ({"x": [0.0, 1, 2, 3], "y": ["12 %", "", "13 %", "14 %"]}, {}, 'column "y" holds texts such as "12 %", expected numbers'),
     ({"day": [0.0, 1], "y": [1.0, np.nan]}, {"weights": "npzoo/any-2d"}, '"day" might be an input, expected inputs to name the 2 of the model'),
     ({"x": [0.0, 1], "y": [1.0, np.nan]}, {"inputs": "z"}, "there is no column 'z', found 'x', 'y'"),
     ({"x": [0.0, np.nan], "y": [1.0, np.nan]}, {"inputs": "x", "values": "y"}, "input 'x' misses a value in row 1"),

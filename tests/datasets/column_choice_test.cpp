@@ -163,7 +163,7 @@ TEST_CASE("columns: where there is nothing to fill or nothing to go by") {
   CHECK(chosen("x,y\n1,\n2,\n", {.values = {"y"}}) == "x > y");
   CHECK(refused("note,y\na,2\nb,\n") ==
         "[columns] t.csv has no column of dates, nor of numbers without a gap, for an input, expected --inputs to name "
-        "it");
+        R"(it; column "note" holds words such as "a": if rows are in order, number them in a column of their own)");
   CHECK(refused("a,b,y\n2020-01-01,2020-01-01,2\n2020-01-02,2020-01-03,\n") ==
         R"([columns] t.csv has 2 columns of dates, "a" and "b", expected one of them: --inputs a or --inputs b)");
   CHECK(chosen("a,y,n\n2020-01-01,2,1\n,,1\n") == "a > y");  // a date that is missing is told of by its line
@@ -181,7 +181,11 @@ TEST_CASE("columns: an error names the cell that is neither number nor date") {
   CHECK(refused("day,y\n2020-01-01,MM\n2020-01-02,3\n2020-01-03,4\n")
             .ends_with(
                 R"(; column "y" begins with "MM" above numbers; if it stands for a missing value, use --missing MM)"));
-  CHECK(refused("a,y\nb,2\n1,\n").ends_with("expected --inputs to name it"));  // a column of text
+  CHECK(
+      refused("month,y\nJan,2\nFeb,\n")
+          .ends_with(R"(expected --inputs to name it; column "month" holds words such as "Jan": if rows are in order, )"
+                     "number them in a column of their own"));
+  CHECK(refused(",y\n1,2\n2,\n").ends_with("; column 1 has no name: name it to use it as the input"));
 }
 
 TEST_CASE("columns: an error names the cell in an unknown notation") {

@@ -2,7 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <string>
+#include <utility>
 
 #include "tests/datasets/table_fixtures.h"
 
@@ -44,4 +47,35 @@ TEST_CASE("lines of units: rows of data are none") {
                            "t,y\nday,warm\n1,3\n2,4\n",             // a word that is no unit
                            "state,y\ns,m\nopen,3\nshut,4\ns,m\n"})  // a unit further down
     CHECK_MESSAGE(table_of(text).unit_lines() == 0, text);
+}
+
+TEST_CASE("units of cells: columns of numbers with one unit are read without it") {
+  const auto values = [](const std::string& cells, std::size_t column = 1) {
+    std::string text = "t;y\n";
+    for (std::size_t begin = 0, row = 0; begin <= cells.size(); ++row) {
+      const std::size_t end = std::min(cells.find('|', begin), cells.size());
+      text += std::to_string(row) + ";" + cells.substr(begin, end - begin) + "\n";
+      begin = end + 1;
+    }
+    Table table = table_of(text);
+    CHECK((table.summaries()[column].kind == ColumnSummary::Kind::number));
+    Values found = table.numbers({&column, 1}, {})[0].values;
+    std::erase_if(found, [](double y) { return std::isnan(y); });
+    return std::pair{table.unit(column), found};
+  };
+  CHECK(values("12 %|3.5%||-4 %") == std::pair{std::string("%"), Values{12, 3.5, -4}});
+  CHECK(values("12,5 mm|3,25 mm||4 mm") == std::pair{std::string("mm"), Values{12.5, 3.25, 4}});
+  CHECK(values("1.234,50 €|2 €||3,5 €") == std::pair{std::string("€"), Values{1234.5, 2, 3.5}});
+  CHECK(values("$12|$3.50||$4") == std::pair{std::string("$"), Values{12, 3.5, 4}});
+  CHECK(values("1|2||3").first.empty());
+}
+
+TEST_CASE("units of cells: other texts with numbers stay texts") {
+  for (const char* cells :
+       {"12 %|3 mm|4 mm", "12 %|3|4", "3A|4A|5A", "43.4M|2M|3M", "12 %|3 %", "12-|3-|4-", "1 apple|2 apple|3 apple"}) {
+    std::string text = "y\n" + std::string(cells) + "\n";
+    std::ranges::replace(text, '|', '\n');
+    Table table = table_of(text);
+    CHECK_MESSAGE((table.summaries()[0].kind == ColumnSummary::Kind::text), cells);
+  }
 }

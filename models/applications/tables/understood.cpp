@@ -54,6 +54,17 @@ std::string described_season(const FillTables& tables) {
   return fmt::format("season: {} steps, found in {}", fmt::join(periods, " and "), of);
 }
 
+/// "units of cells: rain in mm, share in %"; empty without any.
+std::string units_of_cells(const FillTables& tables) {
+  std::string text;
+  for (const auto* names : {&tables.columns.inputs, &tables.columns.values, &tables.columns.covariates})
+    for (const std::string& name : *names)
+      if (const auto column = tables.table.format().find(name))
+        if (const std::string unit = tables.table.unit(*column); !unit.empty())
+          text += fmt::format("{}{} in {}", text.empty() ? "units of cells: " : ", ", name, unit);
+  return text;
+}
+
 std::string unused_columns(const FillTables& tables) {
   const ColumnChoice& c = tables.columns;
   std::vector<std::string> names;
@@ -96,6 +107,7 @@ std::vector<std::string> understood(const FillTables& tables) {
                            tables.columns.values[v]);
   }
   lines.push_back(missing);
+  if (const std::string units = units_of_cells(tables); !units.empty()) lines.push_back(units);
   if (const std::string season = steps ? described_season(tables) : ""; !season.empty()) lines.push_back(season);
   if (!tables.helpers.empty())
     lines.push_back(fmt::format("complete columns that may help: {}", fmt::join(distinct(tables.helpers), ", ")));
