@@ -21,9 +21,10 @@ namespace npzoo {
 /// (see TableFormat), also with line breaks within quotes, unless it has numbers and dates alone and a comment has the
 /// names (see names_in_comments); every other row has a cell for each. Without any other separator, names and cells may
 /// stand between blanks; then rows may have a name in front, as R writes them, whose column is called row, or a date
-/// and a time of day as one cell. Lines of units below the names are skipped (see unit_lines.h). Line ends may be LF, CRLF,
-/// CRCRLF, or CR if the file has no LF; a byte order mark, and at the end blank lines and lines of empty cells are
-/// accepted. They are skipped between rows as well, unless the table has one column, and so are lines that begin with
+/// and a time of day as one cell. Lines of units below the names are skipped (see unit_lines.h). Line ends may be LF,
+/// CRLF, CRCRLF, or CR if the file has no LF; a byte order mark, and at the end blank lines and lines of empty cells
+/// are accepted. They are skipped between rows as well, unless the table has one column, and so are lines that begin
+/// with
 /// `#` if such lines precede the header. Anything else throws an Error that names the file, and the line where there is
 /// one; if the table seems to begin further down, the Error says how to skip lines.
 class TableReader {

@@ -252,12 +252,6 @@ TEST_CASE("columns: dates in a notation that is not read have a remedy") {
   CHECK(refused("year,y\n1999/00,1\n2000/01,\n2001/02,4\n").ends_with(": write 1999 for 1999/00"));
 }
 
-TEST_CASE("columns: intervals of dates with points have the day first") {
-  CHECK(chosen("t,y\n01.03.2023 00:00 - 01.03.2023 01:00,1\n01.03.2023 01:00 - 01.03.2023 02:00,\n") == "t > y");
-  CHECK(refused("t,y\n01/03/2023 00:00 - 01/03/2023 01:00,1\n01/03/2023 01:00 - 01/03/2023 02:00,\n").find("--dates") !=
-        std::string::npos);
-}
-
 TEST_CASE("columns: whole columns of YYYYMMDD are dates") {
   CHECK(chosen("date,n,y\n20200125,1,2\n20200208,2,\n") == "date > y");
   CHECK(refused("date,n,y\n20200125,1,2\n20200230,2,\n").find("might be inputs") != std::string::npos);

@@ -271,3 +271,13 @@ TEST_CASE("tables: 0015 beside a date is a time of day by its name") {
   CHECK(date_of("day,HHMM") == std::vector<std::string>{"day", "HHMM"});
   CHECK(date_of("day,house").empty());
 }
+
+TEST_CASE("tables: intervals of dates with points have the day first") {
+  const auto rows = [](const std::string& sign) {
+    const std::string day = "01" + sign + "03" + sign + "2023 ";
+    return "t,y\n" + day + "00:00 - " + day + "01:00,1\n" + day + "01:00 - " + day + "02:00,\n";
+  };
+  MessyTable points("t.csv", rows(".")), slashes("t.csv", rows("/"));
+  CHECK(choose_columns(*points, {}, std::nullopt).inputs == std::vector<std::string>{"t"});
+  CHECK(refusal([&] { choose_columns(*slashes, {}, std::nullopt); }).find("--dates") != std::string::npos);
+}
