@@ -16,7 +16,7 @@ namespace {
 
 constexpr auto kDegreeSigns = std::to_array<std::string_view>({"°", "º", "˚"});
 constexpr auto kMinuteSigns = std::to_array<std::string_view>({"'", "′", "’", "´"});
-constexpr auto kSecondSigns = std::to_array<std::string_view>({"\"", "″", "”", "''", "′′"});
+constexpr auto kSecondSigns = std::to_array<std::string_view>({"\"\"", "\"", "″", "”", "''", "′′"});
 
 bool take(std::string_view& text, std::span<const std::string_view> signs) {
   const auto found = std::ranges::find_if(signs, [&](std::string_view sign) { return text.starts_with(sign); });
