@@ -127,20 +127,24 @@ bool is_near(double period, double other) { return period < 1.5 * other && other
 
 struct Candidate {
   double period = 0;
-  bool likely = false;
+  enum class Kind : std::uint8_t { other, usual, likely } kind = Kind::other;
   double score = 0;
+
+  bool likely() const { return kind == Kind::likely; }
 };
 
 /// The periods to look at, the shortest first.
 std::vector<Candidate> candidates(std::int64_t size, std::span<const double> likely, std::span<const double> found) {
   std::vector<Candidate> all;
   for (const double p : likely)
-    if (p >= 2 && 2 * p <= static_cast<double>(size)) all.push_back({p, true});
-  const auto replaced = [&](double period) {
-    return std::ranges::any_of(likely, [=](double p) { return std::abs(p - period) < 1; });
+    if (p >= 2 && 2 * p <= static_cast<double>(size)) all.push_back({p, Candidate::Kind::likely});
+  for (const double p : {4.0, 12.0})
+    if (likely.empty() && 2 * p <= static_cast<double>(size)) all.push_back({p, Candidate::Kind::usual});
+  const auto replaced = [&, named = all](double period) {
+    return std::ranges::any_of(named, [=](const Candidate& c) { return std::abs(c.period - period) < 1; });
   };
   for (std::int64_t p = 3; p <= std::min(size / 3, kLongestPeriod); ++p)
-    if (!replaced(static_cast<double>(p))) all.push_back({static_cast<double>(p), false});
+    if (!replaced(static_cast<double>(p))) all.push_back({static_cast<double>(p)});
   if (!found.empty()) std::erase_if(all, [&](const Candidate& c) { return is_near(c.period, found[0]); });
   std::ranges::stable_sort(all, {}, &Candidate::period);
   return all;
@@ -150,7 +154,7 @@ std::vector<Candidate> candidates(std::int64_t size, std::span<const double> lik
 /// one that reaches a good part of its score, since long periods also explain the harmonics of others. `calendar`:
 /// periods of the calendar are known.
 double strongest_period(const Whitened& w, std::int64_t known, bool calendar, std::vector<Candidate> all) {
-  constexpr double kTie = 1.02, kPart = 0.35, kMost = 0.7;
+  constexpr double kTie = 1.02, kPart = 0.35, kMost = 0.7, kUsualCost = 2;
   // A period that the calendar does not have needs more evidence, most of all beside those that it has.
   struct Evidence {
     double share, logs;
@@ -161,13 +165,15 @@ double strongest_period(const Whitened& w, std::int64_t known, bool calendar, st
   for (Candidate& c : all) {
     throw_if_stopped();
     c.score = score_period(w, background, c.period, 1e-3 * w.variance);
-    if (!c.likely) c.score = other.share * c.score - other.logs * std::log(static_cast<double>(known));
+    if (c.kind == Candidate::Kind::usual) c.score -= kUsualCost;
+    if (c.kind == Candidate::Kind::other)
+      c.score = other.share * c.score - other.logs * std::log(static_cast<double>(known));
     if (c.score > kTie * best.score) best = c;
   }
-  if (best.likely || best.period == 0) return best.period;
+  if (best.likely() || best.period == 0) return best.period;
   for (const Candidate& c : all)
-    if (c.period < best.period && c.score > (c.likely ? kPart : kMost) * best.score &&
-        (c.likely || std::fmod(best.period, c.period) != 0))
+    if (c.period < best.period && c.score > (c.likely() ? kPart : kMost) * best.score &&
+        (c.likely() || std::fmod(best.period, c.period) != 0))
       return c.period;
   return best.period;
 }

@@ -72,6 +72,27 @@ TEST_CASE("find_periods finds seasons of the calendar up to half of the series, 
     CHECK(p <= 200);  // two cycles of a year are missing
 }
 
+TEST_CASE("find_periods needs less evidence for 4 and 12 if no period is likely, and does not take them for others") {
+  int twelve = 0, eleven = 0;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    const auto found = [seed](double period) {
+      Random random(seed);
+      std::vector<double> y;
+      for (int t = 0; t < 110; ++t) y.push_back(0.6 * std::sin(2 * std::numbers::pi * t / period) + random.normal());
+      return find_periods(y, {}) == std::vector<double>{period};
+    };
+    twelve += found(12);
+    eleven += found(11);
+  }
+  CHECK(twelve > eleven + 6);
+  Random random(5);
+  std::vector<double> day;  // with two peaks
+  for (int t = 0; t < 168; ++t)
+    day.push_back(2 * std::sin(2 * std::numbers::pi * t / 24) + 2 * std::sin(2 * std::numbers::pi * t / 12) +
+                  0.5 * random.normal());
+  CHECK(find_periods(day, {}) == std::vector<double>{24});
+}
+
 TEST_CASE("the order of periods makes no difference to SeriesTrend") {
   const std::vector<double> y = sharp_cycle(96, 12, 0.3, 0.2, 5);
   const SeriesTrend a(y, std::vector<double>{12, 7}), b(y, std::vector<double>{7, 12});
