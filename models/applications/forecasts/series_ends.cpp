@@ -7,6 +7,7 @@
 
 #include "npzoo/datasets/gaussian_mixture.h"
 #include "npzoo/datasets/series/rounding.h"
+#include "npzoo/models/applications/forecasts/end_combination.h"
 #include "npzoo/models/applications/forecasts/end_parts.h"
 
 namespace npzoo {
@@ -14,12 +15,6 @@ namespace npzoo {
 namespace {
 
 constexpr std::size_t kMostSeen = 512;  // steps at the end of a series that the weights see
-/// Averaged deviations are too small on most development series: the numbers that methods are fitted by are not known
-/// exactly. A series' own held-out errors change this factor, which counts as `kPriorValues` of them.
-constexpr double kUsualWidth = 1.1, kMostWidth = 1.15, kPriorValues = 20;
-/// Shares fall with this power of a score, which is drawn to the median of all as if so many values had that. `kTiny`
-/// of the worst score is added to each: perfect scores are chance.
-constexpr double kPower = 5, kMedianValues = 4, kTiny = 1e-3;
 
 /// A question to the weights about steps that are numbered from 0.
 Series question_of(std::span<const double> y, std::int64_t horizon) {
@@ -33,33 +28,10 @@ Series question_of(std::span<const double> y, std::int64_t horizon) {
   return s;
 }
 
-/// How much more a profile of many seasons counts than one of few; 1 without a profile. A line through two values, the
-/// last season alone and the values with their season count less by this: they carry the noise of few values.
-double trust_in_profile(const EndPart& whole) {
-  constexpr double kFewSeasons = 16, kMostTrust = 8;
-  if (!whole.methods[index_of(EndMethod::level_profile)].exists()) return 1;
-  const auto seasons = static_cast<double>(whole.y.size()) / static_cast<double>(whole_period(whole.periods));
-  return std::clamp(seasons / kFewSeasons, 1.0, kMostTrust);
-}
-
 /// Whether the weights predict the values, too. Their share would not be worth the time if many seasons are known.
 bool takes_values(const EndPart& whole) {
   constexpr double kEnough = 4;
   return trust_in_profile(whole) < kEnough;
-}
-
-/// Shares before scores: a short part that is held out cannot show which methods are good far ahead.
-std::array<double, kEndMethods> usual_shares(const EndPart& whole) {
-  std::array<double, kEndMethods> shares{1, 0.5, 0.5, 0.5, 1, 1, 1, 0.5, 0.5};
-  if (whole_period(whole.periods) == 1) {
-    shares[index_of(EndMethod::smoothing)] = 1.5;
-    shares[index_of(EndMethod::drift)] = 2;
-  }
-  const double trust = trust_in_profile(whole);
-  shares[index_of(EndMethod::level_profile)] *= trust;
-  for (const EndMethod method : {EndMethod::drift, EndMethod::seasonal_naive, EndMethod::values})
-    shares[index_of(method)] /= trust;
-  return shares;
 }
 
 /// Asks the weights for the remainders and the values of all parts.
@@ -95,91 +67,6 @@ void ask_weights(const SeriesPredictor& predictor, std::vector<std::vector<EndPa
     part.methods[index_of(method)] =
         method == EndMethod::log_remainder ? from_logarithms(std::move(path)) : EndPath{std::move(path)};
   }
-}
-
-double median_of(std::vector<double> values) {
-  std::ranges::sort(values);
-  return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
-}
-
-/// Shares by the scores of held-out parts. Methods without a forecast have none. Without scores logarithms have none
-/// either, nor has the last value of a series without a season.
-std::array<double, kEndMethods> shares_of(const EndPart& whole, std::span<const EndPart> held_out) {
-  std::array<double, kEndMethods> shares = usual_shares(whole);
-  for (std::size_t m = 0; m < kEndMethods; ++m) {
-    const auto exists = [m](const EndPart& part) { return part.methods[m].exists(); };
-    if (!exists(whole) || !std::ranges::all_of(held_out, exists)) shares[m] = 0;
-  }
-  double values = 0;  // of each method's score
-  for (const EndPart& part : held_out)
-    values += static_cast<double>(std::ranges::count_if(part.truth, [](double y) { return !std::isnan(y); }));
-  std::vector<double> scores;  // of methods with a share: their mean CRPS
-  for (std::size_t m = 0; m < kEndMethods; ++m) {
-    if (shares[m] == 0) continue;
-    double& score = scores.emplace_back();
-    for (const EndPart& part : held_out)
-      score += crps(part.methods[m], part.truth) / static_cast<double>(held_out.size());
-  }
-  const bool scored = !held_out.empty() && std::ranges::all_of(scores, [](double s) { return std::isfinite(s); });
-  if (scored && std::ranges::max(scores) > 0) {
-    const double middle = median_of(scores);
-    for (double& score : scores) score = (values * score + kMedianValues * middle) / (values + kMedianValues);
-    const double best = std::ranges::min(scores), tiny = kTiny * std::ranges::max(scores);
-    for (std::size_t m = 0, k = 0; m < kEndMethods; ++m)
-      if (shares[m] > 0) shares[m] *= std::pow((best + tiny) / (scores[k++] + tiny), kPower);
-  } else {
-    shares[index_of(EndMethod::logarithms)] = shares[index_of(EndMethod::log_remainder)] = 0;
-    if (whole_period(whole.periods) == 1) shares[index_of(EndMethod::seasonal_naive)] = 0;
-  }
-  double sum = 0;
-  for (const double share : shares) sum += share;
-  for (double& share : shares) share /= sum;
-  return shares;
-}
-
-/// Averages quantiles; deviations are multiplied by `width`.
-EndPath combine(const EndPart& part, const std::array<double, kEndMethods>& shares, double width) {
-  const std::vector<double> none(static_cast<std::size_t>(part.horizon));
-  EndPath path{.gaussian = {none, none}};
-  for (std::size_t m = 0; m < kEndMethods; ++m) {
-    if (shares[m] == 0) continue;
-    const EndPath& method = part.methods[m];
-    for (std::size_t h = 0; h < none.size(); ++h) {
-      path.gaussian.mean[h] += shares[m] * method.gaussian.mean[h];
-      path.gaussian.std[h] += shares[m] * width * method.gaussian.std[h];
-    }
-    for (EndPath::LogNormal one : method.log_normal) {
-      one.share *= shares[m];
-      for (double& std : one.logarithm.std) std *= width;
-      path.log_normal.push_back(std::move(one));
-    }
-  }
-  return path;
-}
-
-/// The factor of deviations that suits the errors of the combination on held-out parts. Errors of neighbouring steps
-/// are alike, so that each part counts as few of them. A series too short to hold anything out gets a factor of its
-/// own: its methods were fitted to few values.
-double width_of(std::span<const EndPart> held_out, const std::array<double, kEndMethods>& shares) {
-  constexpr double kMostSquare = 9, kMostValues = 5, kUnscoredWidth = 1.6;
-  if (held_out.empty()) return kUnscoredWidth;
-  double squares = kPriorValues * kUsualWidth * kUsualWidth, count = kPriorValues;
-  for (const EndPart& part : held_out) {
-    const EndPath path = combine(part, shares, 1);
-    double sum = 0, known = 0;
-    for (std::size_t h = 0; h < part.truth.size(); ++h) {
-      const ComonotonicSum z = path.step(h);
-      const double spread = (z.at(1) - z.at(-1)) / 2;
-      if (std::isnan(part.truth[h]) || !(spread > 0)) continue;
-      sum += std::min(std::pow((part.truth[h] - z.at(0)) / spread, 2), kMostSquare);
-      ++known;
-    }
-    if (known == 0) continue;
-    const double values = std::min(known, kMostValues);
-    squares += values * sum / known;
-    count += values;
-  }
-  return std::min(std::sqrt(squares / count), kMostWidth);
 }
 
 /// Gives forecasts of a series of one value at least the deviation of its rounding. Methods fit it without an error,
@@ -252,13 +139,12 @@ std::vector<EndForecast> forecast_ends(const SeriesPredictor& predictor, std::sp
   std::vector<std::vector<EndPart>> parts = fit_parts(ends);
   ask_weights(predictor, parts);
   std::vector<EndForecast> forecasts;
+  const std::vector<EndCombination> combinations = choose_combinations(parts);
   for (std::size_t i = 0; i < ends.size(); ++i) {
     EndPart& whole = parts[i].front();
-    const auto held_out = std::span(std::as_const(parts[i])).subspan(1);
-    const auto shares = shares_of(whole, held_out);
     EndForecast& forecast = forecasts.emplace_back();
-    forecast.combined = combine(whole, shares, width_of(held_out, shares));
-    forecast.shares = shares;
+    forecast.combined = combine(whole, combinations[i]);
+    forecast.shares = combinations[i].shares;
     forecast.periods = whole.periods;
     forecast.methods = std::move(whole.methods);
     forecast.smoothing = std::move(whole.smoothing);

@@ -76,18 +76,20 @@ struct EndForecast {
   std::vector<double> paths(std::span<Random> streams) const;
 };
 
-/// Forecasts behind the ends of series by a combination of exponential smoothing, Theta, drift, the last season, a season
-/// profile (level_profile_path) and the weights. The weights predict twice: the values, and the values minus a straight
-/// line and the mean season. Where no value is 0 or below, smoothing and weights also forecast the logarithms, whose
-/// season grows with the level.
+/// Forecasts behind the ends of series by a combination of exponential smoothing, Theta, drift, the last season, a
+/// season profile (level_profile_path) and the weights. The weights predict twice: the values, and the values minus a
+/// straight line and the mean season. Where no value is 0 or below, smoothing and weights also forecast the logarithms,
+/// whose season grows with the level.
 ///
 /// Quantiles are averaged, so that the combination is a Gaussian plus log-normal parts, and deviations are multiplied
-/// by a factor that suits the series' held-out errors, at most 1.15. A method's share falls with the fifth power of its
-/// score (CRPS) on at most two held-out parts of the series, each as long as a season or the horizon. Scores are drawn
-/// towards their median, which counts as four values.
-/// Series too short for that get the usual shares, without logarithms. Forecasts of a series of one value have at least
-/// the deviation of its rounding (rounding_std). Deterministic, whatever the number of threads.
-/// Throws Interrupted as `predictor` does, and Error for a series without three known values.
+/// by a factor that suits held-out errors. A method's share falls with the fifth power of its score (CRPS) on at most
+/// two held-out parts of the series, each as long as a season or the horizon. Series that are forecast together learn
+/// from each other: scores are drawn towards those of other series with the same season, and the factor towards what
+/// their errors ask for; of a series alone, towards the median of its scores and the usual factor. Series too short to
+/// hold a part out get the usual shares, changed by the scores of others, without logarithms. Forecasts of a series of
+/// one value have at least the deviation of its rounding (rounding_std). Deterministic, whatever the number of threads;
+/// the order of series may change the last digits. Throws Interrupted as `predictor` does, and Error for a series
+/// without three known values.
 std::vector<EndForecast> forecast_ends(const SeriesPredictor& predictor, std::span<const SeriesEnd> ends);
 
 /// Mean CRPS of the distributions at the known values among `truth`; NaN if none is known.

@@ -51,6 +51,8 @@ std::vector<std::string> FillReport::comments() const {
         fmt::format("ends of {}: a combination of the weights with exponential smoothing, theta, drift, "
                     "the last season and a season profile",
                     combined_ends == 1 ? "one series" : fmt::format("{} series", combined_ends)));
+  if (combined_ends > 1)
+    lines.push_back("shares of these methods: by hidden ends of each series, and less by those of the others");
   if (tally.largest > local.largest_context && fitted)
     lines.push_back(fmt::format("more than {} points: each target is predicted from the {} nearest",
                                 local.largest_context, local.neighbours));
