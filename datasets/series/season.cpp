@@ -139,7 +139,8 @@ std::vector<Candidate> candidates(std::int64_t size, std::span<const double> lik
   for (const double p : likely)
     if (p >= 2 && 2 * p <= static_cast<double>(size)) all.push_back({p, Candidate::Kind::likely});
   for (const double p : {4.0, 12.0})
-    if (likely.empty() && 2 * p <= static_cast<double>(size)) all.push_back({p, Candidate::Kind::usual});
+    if (likely.empty() && found.empty() && 2 * p <= static_cast<double>(size))
+      all.push_back({p, Candidate::Kind::usual});
   const auto replaced = [&, named = all](double period) {
     return std::ranges::any_of(named, [=](const Candidate& c) { return std::abs(c.period - period) < 1; });
   };
@@ -154,7 +155,7 @@ std::vector<Candidate> candidates(std::int64_t size, std::span<const double> lik
 /// one that reaches a good part of its score, since long periods also explain the harmonics of others. `calendar`:
 /// periods of the calendar are known.
 double strongest_period(const Whitened& w, std::int64_t known, bool calendar, std::vector<Candidate> all) {
-  constexpr double kTie = 1.02, kPart = 0.35, kMost = 0.7, kUsualCost = 2;
+  constexpr double kTie = 1.02, kPart = 0.35, kMost = 0.7, kUsualCost = 2, kUsualTie = 1.2;
   // A period that the calendar does not have needs more evidence, most of all beside those that it has.
   struct Evidence {
     double share, logs;
@@ -168,7 +169,9 @@ double strongest_period(const Whitened& w, std::int64_t known, bool calendar, st
     if (c.kind == Candidate::Kind::usual) c.score -= kUsualCost;
     if (c.kind == Candidate::Kind::other)
       c.score = other.share * c.score - other.logs * std::log(static_cast<double>(known));
-    if (c.score > kTie * best.score) best = c;
+    // Twelve steps also explain the waves of four.
+    const bool both_usual = c.kind == Candidate::Kind::usual && best.kind == Candidate::Kind::usual;
+    if (c.score > (both_usual ? kUsualTie : kTie) * best.score) best = c;
   }
   if (best.likely() || best.period == 0) return best.period;
   for (const Candidate& c : all)
