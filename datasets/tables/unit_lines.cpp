@@ -16,21 +16,14 @@ namespace {
 
 /// Units, signs and words between blanks. Capitals count: 1 M is not 1 m.
 constexpr std::string_view kKnown =
-    " m mm cm dm km um µm μm nm ft in mi nmi yd s sec secs second seconds ms us min minute minutes h hr hrs hour hours "
-    "d "
-    "day days dy wk week weeks mo mn month months yr year years a g kg mg ug µg μg ng t lb oz K degC degF degK °C °F "
-    "ºC "
-    "ºF C F celsius Celsius fahrenheit kelvin deg degs degree degrees degT ° Pa hPa kPa MPa mb mbar bar dbar db atm "
-    "psi "
-    "mmHg inHg V mV kV A mA W mW kW MW GW Wh kWh MWh GWh VA kVA var kvar J kJ MJ GJ cal kcal l L ml mL cl hl µl dl gal "
-    "Hz kHz MHz rpm dB dBm lx lux ppm ppmv ppb ppbv ppt % ‰ pct percent psu PSU pH mol mmol umol µmol nmol M mM uM µM "
-    "S "
-    "uS µS μS mS NTU FNU FTU CFU EUR Euro € $ £ USD GBP CHF SEK ct cents count counts kt kts kn knots mph kmh bpm "
-    "steps "
-    "IU U N kN Nm N/m2 st Stk pcs ha ac unitless dimensionless none index hex "
-    "- -- – # _ n/a "
-    "UTC GMT UT CET CEST MEZ LT local "
-    "Avg Max Min Smp Tot Std Sum Mean TS RN ";
+    " m mm cm dm km um µm μm nm ft in mi nmi yd s sec secs second seconds ms us min minute minutes h hr hrs hour "
+    "hours d day days dy wk week weeks mo mn month months yr year years a g kg mg ug µg μg ng t lb oz K degC degF "
+    "degK °C °F ºC ºF C F celsius Celsius fahrenheit kelvin deg degs degree degrees degT ° Pa hPa kPa MPa mb mbar "
+    "bar dbar db atm psi mmHg inHg V mV kV A mA W mW kW MW GW Wh kWh MWh GWh VA kVA var kvar J kJ MJ GJ cal kcal "
+    "l L ml mL cl hl µl dl gal Hz kHz MHz rpm dB dBm lx lux ppm ppmv ppb ppbv ppt % ‰ pct percent psu PSU pH mol "
+    "mmol umol µmol nmol M mM uM µM S uS µS μS mS NTU FNU FTU CFU EUR Euro € $ £ USD GBP CHF SEK ct cents count "
+    "counts kt kts kn knots mph kmh bpm steps IU U N kN Nm N/m2 st Stk pcs ha ac unitless dimensionless none "
+    "index hex - -- – # _ n/a UTC GMT UT CET CEST MEZ LT local Avg Max Min Smp Tot Std Sum Mean TS RN ";
 
 bool is_known(std::string_view word) {
   const std::size_t at = kKnown.find(word);
