@@ -105,6 +105,7 @@ REGRETS = {
     ("tnp-kr/bo1d-rbf", "cnp"): ("", {"rbf": (0.0477, 0.0061)}),
     ("tnp-kr/bo1d-matern", "tnp-kr-full"): ("", {"matern32": (0.0516, 0.0086)}),
     ("tnp-kr/bo1d-matern", "cnp"): ("", {"matern32": (0.0990, 0.0101)}),
+    ("tnp-kr/bo1d-periodic", "tnp-kr-full"): ("", {"periodic": (0.0333, 0.0057)}),
     ("tnp-kr/bo1d-periodic", "cnp"): ("", {"periodic": (0.2676, 0.0162)}),
     ("tnp-kr/bo1d-rbf", "banp"): ("3,000 of 100,000 updates", {"rbf": (0.0544, 0.0083)}),
     ("tnp-kr/bo1d-rbf", "anp"): ("4,000 of 100,000 updates", {"rbf": (0.0905, 0.0123)}),
