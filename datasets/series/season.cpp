@@ -133,14 +133,24 @@ struct Candidate {
   bool likely() const { return kind == Kind::likely; }
 };
 
+/// Whether each place of a cycle has two known values.
+bool knows_each_place(std::span<const double> y, std::size_t period) {
+  std::vector<int> known(period);
+  for (std::size_t t = 0; t < y.size(); ++t)
+    if (!std::isnan(y[t])) ++known[t % period];
+  return std::ranges::all_of(known, [](int count) { return count >= 2; });
+}
+
 /// The periods to look at, the shortest first.
-std::vector<Candidate> candidates(std::int64_t size, std::span<const double> likely, std::span<const double> found) {
+std::vector<Candidate> candidates(std::span<const double> y, std::span<const double> likely,
+                                  std::span<const double> found) {
+  const std::int64_t size = std::ssize(y);
   std::vector<Candidate> all;
   for (const double p : likely)
     if (p >= 2 && 2 * p <= static_cast<double>(size)) all.push_back({p, Candidate::Kind::likely});
-  for (const double p : {4.0, 12.0})
-    if (likely.empty() && found.empty() && 2 * p <= static_cast<double>(size))
-      all.push_back({p, Candidate::Kind::usual});
+  for (const std::size_t p : {4, 12})
+    if (likely.empty() && found.empty() && knows_each_place(y, p))
+      all.push_back({static_cast<double>(p), Candidate::Kind::usual});
   const auto replaced = [&, named = all](double period) {
     return std::ranges::any_of(named, [=](const Candidate& c) { return std::abs(c.period - period) < 1; });
   };
@@ -219,7 +229,7 @@ std::vector<double> find_periods(std::span<const double> all, std::span<const do
     const double largest = kRounding * centre(left);
     const Whitened w = whiten(left, trend.correlation());
     if (!(w.variance > largest * largest)) return found;
-    const double period = strongest_period(w, known, !likely.empty(), candidates(std::ssize(y), likely, found));
+    const double period = strongest_period(w, known, !likely.empty(), candidates(y, likely, found));
     if (period == 0) return found;
     add_period(period, found);
   }

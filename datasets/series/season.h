@@ -11,9 +11,9 @@ namespace npzoo {
 /// for them, at any length. Any other period is a whole number of at most 200 steps and needs three cycles. A period is
 /// found if its waves stand out of the spectrum of the differences that a first-order autoregression leaves: the sum
 /// over its harmonics of (gain − 2 log n) must be positive, gain being the fall of the deviance (a Bayesian information
-/// criterion by harmonic). A period that is not likely needs more, since many are tried; but 4 and 12 hardly more and two
-/// cycles if none is likely, since quarters and months are often numbered. Looks at the last 2,000 values, or at two and
-/// a half cycles of a longer likely period, at most 10,000.
+/// criterion by harmonic). A period that is not likely needs more, since many are tried; but 4 and 12 hardly more if
+/// none is likely and each place of the cycle has two values, since quarters and months are often numbered. Looks at
+/// the last 2,000 values, or at two and a half cycles of a longer likely period, at most 10,000.
 std::vector<double> find_periods(std::span<const double> y, std::span<const double> likely);
 
 /// The mean of the values that are not NaN.

@@ -330,7 +330,10 @@ def test_each_group_is_forecast_as_a_series_of_its_own():
     for i, (store, rows) in enumerate([("north", slice(36)), ("south", slice(36, 66))]):
         series = {name: column[rows] for name, column in long.items() if name != "store"}
         alone = npzoo.forecast(series, 4, "month")
-        np.testing.assert_array_equal(ahead["mean_sold"][4 * i:4 * i + 4], alone["mean_sold"], err_msg=store)
+        found = {name: column[4 * i:4 * i + 4] for name, column in ahead.items()}
+        # Series learn from each other which methods are good, and nothing else.
+        assert np.all(np.abs(found["mean_sold"] - alone["mean_sold"]) < 0.01 * found["std_sold"]), store
+        np.testing.assert_allclose(found["std_sold"], alone["std_sold"], rtol=0.1, err_msg=store)
         hidden += npzoo.backtest(series, "month")[0]["values"]
     assert npzoo.backtest(long, "month", group="store")[0]["values"] == hidden
 

@@ -49,7 +49,9 @@ def test_each_place_of_a_grid_is_forecast(months):
     xarray.testing.assert_identical(ahead, npzoo.forecast(months, 6, "time", group=["lat", "lon"], quantiles=[0.5]))
     assert dict(ahead.sizes) == {"lat": 3, "lon": 2, "time": 6}
     one = months.sel(lat=51, lon=6).npzoo.forecast(6)
-    np.testing.assert_array_equal(one.mean_t, ahead.mean_t.sel(lat=51, lon=6))
+    here = ahead.sel(lat=51, lon=6)  # which has learnt from other places how good methods are
+    assert np.all(np.abs(one.mean_t - here.mean_t) < 0.05 * here.std_t)
+    np.testing.assert_allclose(one.std_t, here.std_t, rtol=0.1)
 
 
 def test_an_array_without_a_name(gaps):

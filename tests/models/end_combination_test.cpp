@@ -83,6 +83,10 @@ TEST_CASE("choose_combinations: errors of other series change the width, less th
   CHECK(wide < 2.5 * alone);
   CHECK(narrow < alone);
   CHECK(narrow > 0.4 * alone);
+  // A part whose values are all missing says nothing.
+  std::vector<EndPart> blank = one;
+  for (std::size_t part = 1; part < blank.size(); ++part) blank[part].truth.assign(kHidden, std::nan(""));
+  CHECK(first_of(blank, {}).width == doctest::Approx(1.1));
   // Too short to hold a part out: a factor of its own.
   CHECK(first_of(series_of(kLike, false), std::vector(60, series_of({0.4, 0.4, 0.4, 0.4}))).width ==
         first_of(series_of(kLike, false), {}).width);

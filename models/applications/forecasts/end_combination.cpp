@@ -155,11 +155,8 @@ struct SquaredErrors {
   }
 };
 
-/// The factor of deviations that suits the errors on held-out parts. A series too short to hold anything out gets a
-/// factor of its own: its methods were fitted to few values.
+/// The factor of deviations that suits the errors on held-out parts.
 double width_of(const SquaredErrors& own, const SquaredErrors& others) {
-  constexpr double kUnscoredWidth = 1.6;
-  if (own.count == 0) return kUnscoredWidth;
   const double size = (others.squares + kUsualValues) / (others.count + kUsualValues);
   const double usual = kUsualWidth * kUsualWidth * std::pow(size, kOthersPower);
   const double square = (own.squares + kPriorValues * usual) / (own.count + kPriorValues);
@@ -196,6 +193,8 @@ EndPath combine(const EndPart& part, const EndCombination& combination) {
 }
 
 std::vector<EndCombination> choose_combinations(std::span<const std::vector<EndPart>> series) {
+  constexpr double kUnscoredWidth =
+      1.6;  // of a series too short to hold anything out: methods were fitted to few values
   std::vector<EndScores> scores;
   std::map<std::int64_t, SharedScores> by_season;
   for (const std::vector<EndPart>& parts : series) {
@@ -218,7 +217,7 @@ std::vector<EndCombination> choose_combinations(std::span<const std::vector<EndP
     SquaredErrors others;
     others.squares = sum.squares - errors[i].squares;
     others.count = sum.count - errors[i].count;
-    all[i].width = width_of(errors[i], others);
+    all[i].width = series[i].size() == 1 ? kUnscoredWidth : width_of(errors[i], others);
   }
   return all;
 }
