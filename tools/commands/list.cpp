@@ -131,7 +131,7 @@ Listing list_models(const ListCommand& c) {
   return list_presets(names, protocols);
 }
 
-constexpr const char* kWeightsRow = "{:<30}  {:>6}  {:>6}  {:>10}  {:>7}  {:<70}  {}";
+constexpr const char* kWeightsRow = "{:<{}}  {:>6}  {:>6}  {:>10}  {:>7}  {:<70}  {}";
 
 /// Returns the purpose of weights: the description of their protocol up to a colon.
 std::string purpose(const NamedWeights& weights, const Protocol& protocol, std::int64_t inputs) {
@@ -139,7 +139,7 @@ std::string purpose(const NamedWeights& weights, const Protocol& protocol, std::
   return what + (is_default(weights.name, inputs) ? " (predict's own choice)" : "");
 }
 
-void add_weights(Listing& list, const NamedWeights& weights) {
+void add_weights(Listing& list, const NamedWeights& weights, std::size_t width) {
   JsonValue row = JsonValue::object({{"name", weights.name}, {"path", weights.path.string()}, {"problem", nullptr}});
   try {
     const Checkpoint c = load_checkpoint(weights.path);
@@ -147,13 +147,13 @@ void add_weights(Listing& list, const NamedWeights& weights) {
     const WeightsFacts facts = facts_of(weights.path, c);
     row.update(to_json(facts, c));
     row.set("description", c.run.protocol.description);
-    list.add(row, fmt::format(kWeightsRow, weights.name, facts.dim_x, facts.dim_y, facts.parameters,
+    list.add(row, fmt::format(kWeightsRow, weights.name, width, facts.dim_x, facts.dim_y, facts.parameters,
                               format_bytes(facts.bytes), purpose(weights, c.run.protocol, facts.dim_x),
                               facts.scores.empty() ? "none" : in_words(facts.scores)));
   } catch (const Error& e) {
     const std::string problem = one_line(e.what());
     row.set("problem", problem);
-    list.add(row, fmt::format(kWeightsRow, weights.name, "-", "-", "-", "-", "-",
+    list.add(row, fmt::format(kWeightsRow, weights.name, width, "-", "-", "-", "-", "-",
                               fmt::format("{}: {}", weights.path.string(), problem)));
     ++list.unusable;
   }
@@ -161,9 +161,12 @@ void add_weights(Listing& list, const NamedWeights& weights) {
 
 /// One row for each file, sorted by name; one that cannot be used has a name, a path and a problem.
 Listing list_weights() {
+  const std::vector<NamedWeights> all = named_weights();
+  const std::size_t width = widest(all, [](const NamedWeights& weights) { return weights.name; });
   Listing list{.text =
-                   fmt::format(kWeightsRow, "name", "inputs", "values", "parameters", "file", "for", "scores") + "\n"};
-  for (const NamedWeights& weights : named_weights()) add_weights(list, weights);
+                   fmt::format(kWeightsRow, "name", width, "inputs", "values", "parameters", "file", "for", "scores") +
+                   "\n"};
+  for (const NamedWeights& weights : all) add_weights(list, weights, width);
   return list;
 }
 
