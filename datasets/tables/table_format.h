@@ -28,7 +28,8 @@ class TableFormat {
   TableFormat(std::string name, std::int64_t line, std::string_view header, std::optional<char> separator = {},
               std::optional<std::size_t> two_words = {});
 
-  /// Of a table that comes from no file: any different texts are names. `line` is the number in front of its rows.
+  /// Describes a table that comes from no file. Any different texts are names. `line` is the number in front of its
+  /// rows.
   TableFormat(std::string name, std::int64_t line, std::vector<std::string> header);
 
   const std::string& name() const { return name_; }

@@ -23,10 +23,10 @@ namespace npzoo {
 /// stand between blanks; then rows may have a name in front, as R writes them, whose column is called row, or a date
 /// and a time of day as one cell. Lines of units below the names are skipped (see unit_lines.h). Line ends may be LF,
 /// CRLF, CRCRLF, or CR if the file has no LF; a byte order mark, and at the end blank lines and lines of empty cells
-/// are accepted. They are skipped between rows as well, unless the table has one column, and so are lines that begin
-/// with
-/// `#` if such lines precede the header. Anything else throws an Error that names the file, and the line where there is
-/// one; if the table seems to begin further down, the Error says how to skip lines.
+/// are accepted. Such lines are skipped between rows as well, unless the table has one column, and so are rows that
+/// repeat the names of the columns, and lines that begin with `#` if such lines precede the header. Anything else
+/// throws an Error that names the file, and the line where there is one; if the table seems to begin further down, the
+/// Error says how to skip lines.
 class TableReader {
  public:
   static constexpr std::size_t kMaxRowBytes = std::size_t{1} << 24;

@@ -11,12 +11,13 @@ namespace npzoo {
 namespace {
 
 /// Averaged deviations are too small on most development series: the numbers that methods are fitted by are not known
-/// exactly. Squared held-out errors of other series change the square of this factor by a power below 1, since methods
-/// are chosen on the same errors; `kUsualValues` errors of the usual size count with them. A series' own errors change
-/// the result, which counts as `kPriorValues` of them.
+/// exactly. Held-out errors of other series change this factor. Their mean square, to which `kUsualValues` errors of
+/// size 1 are added, has a power below 1, since methods are chosen by the same errors. The result counts as
+/// `kPriorValues` errors beside those of the series itself.
 constexpr double kUsualWidth = 1.1, kMostWidth = 1.15, kOthersPower = 0.4, kUsualValues = 20, kPriorValues = 20;
-/// Shares fall with this power of a score, which is drawn to that of other series as if `kAlone` values had it, and
-/// with many others `kTogether` more. `kTiny` of the worst score is added to each: perfect scores are chance.
+/// A share falls with this power of its method's score. The score is drawn to what other series promise, which counts
+/// as `kAlone` held-out values, and with many other series as `kTogether` more. `kTiny` of the worst score is added to
+/// each: perfect scores are chance.
 constexpr double kPower = 5, kAlone = 4, kTogether = 20, kManySeries = 20, kTiny = 1e-3;
 
 using Numbers = std::array<double, kEndMethods>;  // by EndMethod
