@@ -177,15 +177,6 @@ std::string full_number(std::string_view core, std::string_view unit) {
 
 }  // namespace
 
-namespace {
-
-bool is_time_zone(std::string_view text) {
-  constexpr auto kZones = std::to_array<std::string_view>({"UTC", "GMT", "UT", "CET", "CEST", "MEZ", "LT", "local"});
-  return std::ranges::find(kZones, text) != kZones.end();
-}
-
-}  // namespace
-
 std::optional<NumberWithUnit> number_with_unit(std::string_view cell) {
   constexpr auto kMoney = std::to_array<std::string_view>({"$", "€", "£"});
   constexpr std::string_view kDigits = "0123456789";

@@ -23,9 +23,10 @@ constexpr std::string_view kKnown =
     "l L ml mL cl hl µl dl gal Hz kHz MHz rpm dB dBm lx lux ppm ppmv ppb ppbv ppt % ‰ pct percent psu PSU pH mol "
     "mmol umol µmol nmol M mM uM µM S uS µS μS mS NTU FNU FTU CFU EUR Euro € $ £ USD GBP CHF SEK ct cents count "
     "counts kt kts kn knots mph kmh bpm steps IU U N kN Nm N/m2 st Stk pcs ha ac unitless dimensionless none "
-    "index hex - -- – # _ n/a UTC GMT UT CET CEST MEZ LT local Avg Max Min Smp Tot Std Sum Mean TS RN ";
+    "index hex - -- – # _ n/a Avg Max Min Smp Tot Std Sum Mean TS RN ";
 
 bool is_known(std::string_view word) {
+  if (is_time_zone(word)) return true;
   const std::size_t at = kKnown.find(word);
   for (std::size_t from = at; from != std::string_view::npos; from = kKnown.find(word, from + 1))
     if (kKnown[from - 1] == ' ' && kKnown[from + word.size()] == ' ') return true;
@@ -71,6 +72,11 @@ bool is_product(std::string_view cell) {
 }
 
 }  // namespace
+
+bool is_time_zone(std::string_view cell) {
+  constexpr auto kZones = std::to_array<std::string_view>({"UTC", "GMT", "UT", "CET", "CEST", "MEZ", "LT", "local"});
+  return std::ranges::find(kZones, cell) != kZones.end();
+}
 
 bool is_unit(std::string_view cell) {
   cell = trim(cell);

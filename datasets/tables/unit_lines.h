@@ -8,6 +8,9 @@
 
 namespace npzoo {
 
+/// Whether a cell is the name of a time zone: UTC, CET.
+bool is_time_zone(std::string_view cell);
+
 /// Whether a cell is a unit or says how a column is written: °C, kg/m3, [mm], W m-2, %, yyyy-mm-dd, UTC, Avg.
 bool is_unit(std::string_view cell);
 
